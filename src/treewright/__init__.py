@@ -1,0 +1,1 @@
+"""treewright: decision trees and tree ensembles on tables as people have them."""

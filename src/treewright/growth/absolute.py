@@ -1,0 +1,152 @@
+"""Absolute error: sums of distances to the median, for the sides of all cuts of a column.
+
+The rows of a node are kept in the order of their target. A Fenwick tree over that order gives the median of any
+growing set of rows, and the sums on both sides of it, in logarithmic time.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from treewright.growth.jit import kernel
+from treewright.growth.layout import row_of
+
+
+@kernel
+def prepare_medians(work, lo, hi):
+    """Take over a node whose rows stand sorted by target; returns its median and disorder."""
+    keys = work.keys[work.target_line, lo:hi]
+    total = 0.0
+    for key in keys:
+        total += work.weights[row_of(key)]
+    median = median_of_sorted(work, keys, total)
+    disorder = 0.0
+    for i in range(len(keys)):
+        row = row_of(keys[i])
+        work.ranked_row[i] = row
+        work.rank[row] = i
+        work.ranked_number[i] = work.numbers[row] - median
+        disorder += work.weights[row] * abs(work.ranked_number[i])
+    return median, disorder
+
+
+@kernel
+def median_of_sorted(work, keys, total):
+    """The weighted median: the middle of the lower and the upper one where half the weight lies on each side."""
+    below = 0.0
+    for i in range(len(keys)):
+        below += work.weights[row_of(keys[i])]
+        if 2.0 * below >= total * (1.0 - 1e-14):
+            lower = work.numbers[row_of(keys[i])]
+            if 2.0 * below <= total * (1.0 + 1e-14) and i + 1 < len(keys):
+                return lower + 0.5 * (work.numbers[row_of(keys[i + 1])] - lower)
+            return lower
+    return work.numbers[row_of(keys[len(keys) - 1])]
+
+
+@kernel
+def add_rows(work, keys, start, end):
+    """Add rows to the growing set; returns their weight and their sum."""
+    size = work.hi - work.lo
+    weights, sums = work.fenwick_weights, work.fenwick_sums
+    total = total_sum = 0.0
+    for i in range(start, end):
+        row = row_of(keys[i])
+        at = np.int64(work.rank[row])
+        weight = work.weights[row]
+        part = weight * work.ranked_number[at]
+        total += weight
+        total_sum += part
+        at += 1
+        while at <= size:
+            weights[at] += weight
+            sums[at] += part
+            at += at & -at
+    return total, total_sum
+
+
+@kernel
+def absolute_so_far(work, total, total_sum):
+    """Sum of distances to the median of the growing set."""
+    size = work.hi - work.lo
+    weights, sums = work.fenwick_weights, work.fenwick_sums
+    step = 1
+    while step * 2 <= size:
+        step *= 2
+    at = 0
+    below = below_sum = 0.0
+    while step > 0:
+        to = at + step
+        if to <= size and 2.0 * (below + weights[to]) < total:
+            at = to
+            below += weights[to]
+            below_sum += sums[to]
+        step //= 2
+    median = work.ranked_number[min(at, size - 1)]
+    return max((median * below - below_sum) + ((total_sum - below_sum) - median * (total - below)), 0.0)
+
+
+@kernel
+def sweep_absolute(work, keys, n_groups, order, with_missing, backward, out):
+    """Disorder of the first 1, 2, .. groups of an order (or the last ones), joined by the missing rows if asked."""
+    for i in range(work.hi - work.lo + 1):
+        work.fenwick_weights[i] = 0.0
+        work.fenwick_sums[i] = 0.0
+    total = total_sum = 0.0
+    if with_missing:
+        total, total_sum = add_rows(work, keys, work.group_start[n_groups], len(keys))
+    for step in range(n_groups):
+        j = n_groups - 1 - step if backward else step
+        g = order[j]
+        weight, part = add_rows(work, keys, work.group_start[g], work.group_start[g + 1])
+        total += weight
+        total_sum += part
+        out[j] = absolute_so_far(work, total, total_sum)
+
+
+@kernel
+def absolute_by_side(work, totals):
+    """Sum of distances of all rows to the median of their side, given the sides' weights."""
+    below = np.zeros(len(totals))
+    median = np.zeros(len(totals))
+    size = work.hi - work.lo
+    for i in range(size):
+        row = work.ranked_row[i]
+        side = work.row_side[row]
+        if 2.0 * below[side] < totals[side]:
+            median[side] = work.ranked_number[i]
+        below[side] += work.weights[row]
+    disorder = 0.0
+    for i in range(size):
+        row = work.ranked_row[i]
+        disorder += work.weights[row] * abs(work.ranked_number[i] - median[work.row_side[row]])
+    return disorder
+
+
+@kernel
+def set_side(work, keys, start, end, side):
+    for i in range(start, end):
+        work.row_side[row_of(keys[i])] = side
+
+
+@kernel
+def absolute_of_sides(work, keys, n_groups, missing_with_chosen, chosen_weight, other_weight):
+    """Disorder of the chosen groups and of the others together."""
+    totals = np.empty(2)
+    totals[0], totals[1] = chosen_weight, other_weight
+    for g in range(n_groups):
+        set_side(work, keys, work.group_start[g], work.group_start[g + 1], 0 if work.chosen[g] else 1)
+    set_side(work, keys, work.group_start[n_groups], len(keys), 0 if missing_with_chosen else 1)
+    return absolute_by_side(work, totals)
+
+
+@kernel
+def absolute_of_groups(work, keys, n_groups, missing_group):
+    """Disorder of all groups, each for itself; the missing rows join one of them."""
+    totals = np.empty(n_groups)
+    for g in range(n_groups):
+        totals[g] = work.group_weight[g]
+        set_side(work, keys, work.group_start[g], work.group_start[g + 1], g)
+    totals[missing_group] += work.group_weight[n_groups]
+    set_side(work, keys, work.group_start[n_groups], len(keys), missing_group)
+    return absolute_by_side(work, totals)

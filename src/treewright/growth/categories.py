@@ -1,0 +1,282 @@
+"""Searching the splits of one column of categories, for class targets.
+
+The rows of the node are first put into groups, one per category that occurs; a split is a choice of groups.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from treewright.growth.criteria import class_disorder, split_bits
+from treewright.growth.draws import draw_below, draw_bits
+from treewright.growth.jit import kernel
+from treewright.growth.layout import MULTIWAY, MULTIWAY_SPLIT, ONE, ONE_VS_REST, clear, code_of, label_of, row_of
+from treewright.growth.slots import keep_subset, open_slot, tie_width, uses_ratio
+from treewright.growth.thresholds import admits, begin_sides, rate_sides
+
+# Up to here all 2**(n-1) - 1 ways to part the categories are tried where no ordering is known to hold the best.
+MAX_EXHAUSTIVE = 10
+POWER_STEPS = 24
+
+
+@kernel
+def group_keys(work, keys):
+    """Form the groups from a sorted column; returns how many there are."""
+    known = len(keys) - work.n_missing
+    clear(work.missing, work.n_classes)
+    for i in range(known, len(keys)):
+        work.missing[label_of(keys[i], work)] += work.weights[row_of(keys[i])]
+    n_groups = 0
+    for i in range(known):
+        code = code_of(keys[i])
+        if n_groups == 0 or work.group_code[n_groups - 1] != code:
+            work.group_code[n_groups] = code
+            work.group_rows[n_groups] = 0
+            work.group_weight[n_groups] = 0.0
+            for k in range(work.n_classes):
+                work.group_counts[n_groups, k] = 0.0
+            n_groups += 1
+        weight = work.weights[row_of(keys[i])]
+        work.group_rows[n_groups - 1] += 1
+        work.group_weight[n_groups - 1] += weight
+        work.group_counts[n_groups - 1, label_of(keys[i], work)] += weight
+    return n_groups
+
+
+@kernel
+def group_counts(work, n_codes):
+    """Form the groups from a counted column; returns how many there are."""
+    for k in range(work.n_classes):
+        work.missing[k] = work.counts[n_codes, k]
+    n_groups = 0
+    for code in range(n_codes):
+        if work.code_rows[code] == 0:
+            continue
+        weight = 0.0
+        for k in range(work.n_classes):
+            work.group_counts[n_groups, k] = work.counts[code, k]
+            weight += work.counts[code, k]
+        work.group_code[n_groups] = code
+        work.group_rows[n_groups] = work.code_rows[code]
+        work.group_weight[n_groups] = weight
+        n_groups += 1
+    return n_groups
+
+
+@kernel
+def heaviest_group(work, n_groups):
+    """The first of the groups with the most weight: where rows without a value go."""
+    best = 0
+    for g in range(1, n_groups):
+        if work.group_weight[g] > work.group_weight[best]:
+            best = g
+    return best
+
+
+@kernel
+def enough_branches(work, n_groups):
+    """Quinlan's rule for a branch per category: at least two of them must hold enough rows."""
+    enough = 0
+    for g in range(n_groups):
+        size = work.group_weight[g] if work.quinlan else np.float64(work.group_rows[g])
+        if size >= work.min_samples_leaf:
+            enough += 1
+    return enough >= 2
+
+
+@kernel
+def keep_multiway(work, gain, bits, column, missing_branch):
+    """Enter a split with a branch per category; `bits` is its split information times the weight."""
+    score = gain
+    if uses_ratio(work):
+        score = gain / bits if bits > 0.0 else 0.0
+    open_slot(work, score, gain, column, MULTIWAY_SPLIT, missing_branch, 0)
+
+
+@kernel
+def search_multiway(work, n_groups, column):
+    """Rate the split with a branch per category."""
+    if not enough_branches(work, n_groups):
+        return
+    largest = heaviest_group(work, n_groups)
+    disorder = bits = 0.0
+    for g in range(n_groups):
+        weight = 0.0
+        for k in range(work.n_classes):
+            work.first[k] = work.group_counts[g, k] + (work.missing[k] if g == largest else 0.0)
+            weight += work.first[k]
+        disorder += class_disorder(work.first, weight, work.criterion)
+        bits += split_bits(weight, work.weight)
+    keep_multiway(work, work.disorder - disorder, bits, column, work.group_code[largest])
+
+
+@kernel
+def rate_left(work, left_rows):
+    """Score, gain, whether the left side is the heavier, the smaller side's rows, and whether it is admissible."""
+    score, gain, missing_left, left, right = rate_sides(work)
+    if missing_left:
+        left_rows += work.n_missing
+    right_rows = work.hi - work.lo - left_rows
+    return score, gain, missing_left, min(left_rows, right_rows), admits(work, left_rows, right_rows, left, right)
+
+
+@kernel
+def move_left(work, g):
+    """Add a group to the left side; returns its rows."""
+    for k in range(work.n_classes):
+        work.left[k] += work.group_counts[g, k]
+    return work.group_rows[g]
+
+
+@kernel
+def rate_chosen(work, n_groups, column, lighter_first):
+    """Rate the split with the chosen groups on one side."""
+    clear(work.left, work.n_classes)
+    left_rows = 0
+    for g in range(n_groups):
+        if work.chosen[g]:
+            left_rows += move_left(work, g)
+    score, gain, heavier, balance, admissible = rate_left(work, left_rows)
+    if admissible:
+        keep_subset(work, n_groups, score, gain, column, heavier, lighter_first, balance)
+
+
+@kernel
+def rate_singles(work, n_groups, column):
+    """Rate each category against all others; of two categories, one says it all."""
+    clear(work.chosen, n_groups)
+    for g in range(n_groups if n_groups > 2 else 1):
+        work.chosen[g] = True
+        clear(work.left, work.n_classes)
+        score, gain, heavier, balance, admissible = rate_left(work, move_left(work, g))
+        if admissible:
+            keep_subset(work, n_groups, score, gain, column, heavier, False, balance)
+        work.chosen[g] = False
+
+
+@kernel
+def principal_order(work, n_groups):
+    """Order the categories along the main direction in which their class shares differ.
+
+    For two classes this is the order by the share of one class, which holds the best split (Breiman et al. 1984);
+    for more classes it is the heuristic of Coppersmith, Hong and Hosking (1999).
+    """
+    n_classes, known = work.n_classes, work.known
+    along = np.zeros(n_groups)
+    if n_classes == 2:
+        for g in range(n_groups):
+            along[g] = work.group_counts[g, 1] / work.group_weight[g]
+        return np.argsort(along, kind="mergesort")
+    total = 0.0
+    largest = 0
+    for k in range(n_classes):
+        total += known[k]
+        largest = k if known[k] > known[largest] else largest
+    direction, turned = work.first, work.second
+    for k in range(n_classes):
+        direction[k] = (1.0 if k == largest else 0.0) - known[k] / total
+    for _ in range(POWER_STEPS):
+        clear(turned, n_classes)
+        for g in range(n_groups):
+            along[g] = 0.0
+            for k in range(n_classes):
+                along[g] += (work.group_counts[g, k] / work.group_weight[g] - known[k] / total) * direction[k]
+            for k in range(n_classes):
+                turned[k] += along[g] * (work.group_counts[g, k] - work.group_weight[g] * known[k] / total)
+        squares = 0.0
+        for k in range(n_classes):
+            squares += turned[k] * turned[k]
+        if squares <= 0.0:
+            break
+        for k in range(n_classes):
+            direction[k] = turned[k] / np.sqrt(squares)
+    return np.argsort(along, kind="mergesort")
+
+
+@kernel
+def sweep_subsets(work, n_groups, column, order):
+    """Rate the cuts of the categories in this order; is the best of them admissible?"""
+    width = tie_width(work)
+    clear(work.left, work.n_classes)
+    left_rows, best_cut = 0, -1
+    best_score, best_is_admissible, floor = -np.inf, True, -np.inf
+    for j in range(n_groups - 1):
+        left_rows += move_left(work, order[j])
+        score, gain, heavier, balance, admissible = rate_left(work, left_rows)
+        if score > best_score + width:
+            best_score, best_is_admissible = score, admissible
+        if not admissible:
+            continue
+        if work.among > 1:
+            choose_first(work, n_groups, order, j + 1)
+            keep_subset(work, n_groups, score, gain, column, heavier, True, balance)
+        elif score > floor:
+            floor, best_cut = score + width, j
+    if best_cut >= 0:
+        choose_first(work, n_groups, order, best_cut + 1)
+        rate_chosen(work, n_groups, column, True)
+    return best_is_admissible
+
+
+@kernel
+def choose_first(work, n_groups, order, n_chosen):
+    """Choose the first groups of an order."""
+    clear(work.chosen, n_groups)
+    for j in range(n_chosen):
+        work.chosen[order[j]] = True
+
+
+@kernel
+def choose_bits(work, n_groups, pattern):
+    """Choose the groups whose bit is set in the pattern."""
+    for g in range(n_groups):
+        work.chosen[g] = (pattern >> g) & 1 != 0
+
+
+@kernel
+def choose_at_random(work, n_groups):
+    """Choose some of the groups but not all, each choice with the same chance; or only one, as the recipe says."""
+    if work.categorical == ONE_VS_REST:
+        clear(work.chosen, n_groups)
+        work.chosen[draw_below(work.state, n_groups)] = True
+        return
+    n_chosen = 0
+    while n_chosen == 0 or n_chosen == n_groups:
+        n_chosen = 0
+        for g in range(n_groups):
+            work.chosen[g] = draw_bits(work.state) & ONE != 0
+            n_chosen += 1 if work.chosen[g] else 0
+
+
+@kernel
+def search_categories(work, n_groups, column):
+    """Rate the splits of a column of categories that the recipe allows."""
+    if n_groups < 2:
+        return
+    begin_sides(work)
+    one_vs_rest = work.categorical == ONE_VS_REST
+    if work.categorical == MULTIWAY:
+        search_multiway(work, n_groups, column)
+    elif work.random_cuts:
+        choose_at_random(work, n_groups)
+        rate_chosen(work, n_groups, column, not one_vs_rest)
+    elif one_vs_rest:
+        rate_singles(work, n_groups, column)
+    else:
+        search_subsets(work, n_groups, column)
+
+
+@kernel
+def search_subsets(work, n_groups, column):
+    """Find the best way to part the categories in two: by ordering them where that is exact, else by trying all.
+
+    The ordering holds the best split if no limit on the sides and no missing rows interfere.
+    """
+    ordered_is_exact = work.n_classes == 2 and work.n_missing == 0 and not uses_ratio(work)
+    if ordered_is_exact or n_groups > MAX_EXHAUSTIVE:
+        if sweep_subsets(work, n_groups, column, principal_order(work, n_groups)):
+            return
+    if n_groups <= MAX_EXHAUSTIVE:
+        for pattern in range(1, 1 << (n_groups - 1)):
+            choose_bits(work, n_groups, pattern)
+            rate_chosen(work, n_groups, column, True)

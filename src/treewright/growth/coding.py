@@ -1,0 +1,151 @@
+"""Turning the columns of a table into the codes that the kernels work on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+from treewright.growth.layout import MAX_NARROW_CODES, MAX_PACKED_CLASSES, MAX_ROWS
+from treewright.growth.ranking import fill_codes, fill_keys, order_by_code, rank_values
+from treewright.growth.workspace import Data
+from treewright.table.column import Column
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+# ("bins", k), ("step", width) or None for the values themselves.
+Grid = tuple[str, float] | None
+
+
+def run_parallel(work: Callable[[Item], Result], items: Iterable[Item], n_threads: int) -> list[Result]:
+    """The results in the order of the items, computed on a plain pool of threads."""
+    if n_threads < 2:
+        return [work(item) for item in items]
+    with ThreadPoolExecutor(n_threads) as pool:
+        return list(pool.map(work, items))
+
+
+@dataclass(frozen=True)
+class CodedColumn:
+    """One coded column: how many codes it has and what number each stands for."""
+
+    is_wide: bool
+    n_codes: int
+    values: np.ndarray
+    fixed_cuts: bool
+    has_missing: bool
+
+
+def code_table(
+    columns: Sequence[Column],
+    values: np.ndarray,
+    *,
+    labels: np.ndarray | None,
+    numbers: np.ndarray | None,
+    weights: np.ndarray,
+    n_classes: int,
+    grid: Grid,
+    sort_target: bool,
+    multiway: bool,
+    n_threads: int,
+) -> Data:
+    """Code all columns of a table; `labels` or `numbers` is the target."""
+    n_rows, n_columns = values.shape
+    if n_rows >= MAX_ROWS:
+        raise ValueError(f"the table has {n_rows} rows; a tree can be grown from at most {MAX_ROWS - 1}")
+    packed = labels if labels is not None and n_classes <= MAX_PACKED_CLASSES else np.empty(0, np.uint16)
+    # A line that is not used is never touched and takes no memory.
+    codes = np.empty((n_columns, n_rows), np.uint8)
+    keys = np.empty((n_columns + 1, n_rows), np.uint64)
+
+    def code(index: int) -> CodedColumn:
+        column = columns[index]
+        # Rows of a C-ordered table are gathered into one contiguous column at a time.
+        numbers_of_column = np.ascontiguousarray(values[:, index])
+        if column.is_categorical:
+            order, in_order, coded = _code_categories(column, numbers_of_column)
+        else:
+            order, in_order, coded = _code_numbers(column, numbers_of_column, grid)
+        if coded.is_wide:
+            fill_keys(order, in_order, packed, keys[index])
+        else:
+            fill_codes(order, in_order, codes[index])
+        return coded
+
+    coded = run_parallel(code, range(n_columns), n_threads)
+    if sort_target:
+        assert numbers is not None
+        order, in_order, _ = rank_values(numbers, n_rows)
+        fill_keys(order, in_order, packed, keys[n_columns])
+    lengths = np.array([len(column.values) for column in coded], dtype=np.int64)
+    return Data(
+        codes=codes,
+        keys=keys,
+        is_wide=np.array([column.is_wide for column in coded]),
+        is_number=np.array([not column.is_categorical for column in columns]),
+        n_codes=np.array([column.n_codes for column in coded], dtype=np.int64),
+        values=np.concatenate([column.values for column in coded]),
+        value_start=np.cumsum(lengths) - lengths,
+        fixed_cuts=np.array([column.fixed_cuts for column in coded]),
+        has_missing=np.array([column.has_missing for column in coded]),
+        rows=np.arange(n_rows, dtype=np.uint32),
+        weights=weights,
+        weighted=bool((weights != 1.0).any()),
+        classes=labels if labels is not None else np.empty(0, np.uint16),
+        n_classes=n_classes,
+        numbers=numbers if numbers is not None else np.empty(0),
+        target_line=n_columns if sort_target else -1,
+        side=np.empty(n_rows, np.uint8),
+        branch=np.empty(n_rows if multiway else 0, np.uint32),
+    )
+
+
+def _code_categories(column: Column, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray, CodedColumn]:
+    n_codes = len(column.categories)
+    missing = ~(indices >= 0)
+    codes = np.where(missing, n_codes, indices).astype(np.uint32)
+    order, in_order = order_by_code(codes, n_codes + 1)
+    coded = CodedColumn(n_codes > MAX_NARROW_CODES, n_codes, np.empty(0), True, bool(missing.any()))
+    return order, in_order, coded
+
+
+def _code_numbers(
+    column: Column, numbers: np.ndarray, grid: Grid
+) -> tuple[np.ndarray, np.ndarray, CodedColumn]:
+    n_known = len(numbers) - int(np.count_nonzero(np.isnan(numbers)))
+    order, codes, values = rank_values(numbers, n_known)
+    has_missing = n_known < len(numbers)
+    if not column.is_numeric or grid is None or len(values) == 0:
+        # A cut in an ordered column is named by its last category, not by a point between two.
+        is_wide = len(values) > MAX_NARROW_CODES
+        return order, codes, CodedColumn(is_wide, len(values), values, not column.is_numeric, has_missing)
+    kind, size = grid
+    cuts = _step_cuts(values, size) if kind == "step" else _bin_cuts(values, codes[:n_known], int(size))
+    bin_of_value = np.searchsorted(cuts, values, side="left")
+    used, bin_of_value = np.unique(bin_of_value, return_inverse=True)
+    bin_of_value = np.append(bin_of_value, len(used))
+    bounds = np.append(cuts, np.inf)[used]
+    coded = CodedColumn(len(used) > MAX_NARROW_CODES, len(used), bounds, True, has_missing)
+    return order, bin_of_value[codes].astype(np.uint32), coded
+
+
+def _step_cuts(values: np.ndarray, width: float) -> np.ndarray:
+    """The multiples of `width` that bound the values from above; a value on the grid belongs below its line."""
+    with np.errstate(invalid="ignore"):
+        lines = np.unique(np.ceil(values / width))
+    return lines[np.isfinite(lines)] * width
+
+
+def _bin_cuts(values: np.ndarray, codes: np.ndarray, n_bins: int) -> np.ndarray:
+    """Midpoints between neighbouring values, placed so that each bin holds about as many rows."""
+    positions = np.round(np.arange(1, n_bins) * (len(codes) / n_bins)).astype(np.int64)
+    below = np.unique(codes[np.clip(positions, 1, len(codes)) - 1])
+    below = below[below < len(values) - 1].astype(np.int64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        middle = 0.5 * values[below] + 0.5 * values[below + 1]
+    between = (values[below] <= middle) & (middle < values[below + 1])
+    return np.where(between, middle, values[below])

@@ -1,0 +1,181 @@
+"""From a coded table to the arrays of a finished tree: the Python side of growth."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from treewright.growth.coding import Grid, code_table, run_parallel
+from treewright.growth.criteria import ABSOLUTE_ERROR, CRITERIA
+from treewright.growth.layout import MULTIWAY
+from treewright.growth.loop import grow
+from treewright.growth.workspace import Data, Recipe
+from treewright.table.column import Column
+
+# Tables below this many cells are grown in one go: starting threads would take longer.
+MIN_CELLS_FOR_THREADS = 1 << 19
+
+
+@dataclass(frozen=True)
+class GrownTree:
+    """The arrays of a tree as they leave the growth room; see `tree.Tree` for what each means."""
+
+    kind: np.ndarray
+    column: np.ndarray
+    threshold: np.ndarray
+    first_child: np.ndarray
+    n_children: np.ndarray
+    missing_branch: np.ndarray
+    set_start: np.ndarray
+    category_sets: np.ndarray
+    weight: np.ndarray
+    rows: np.ndarray
+    impurity: np.ndarray
+    gain: np.ndarray
+    distribution: np.ndarray
+
+
+def usable_threads(n_jobs: int | None) -> int:
+    """How many threads to use: as asked, else as many as this process may run at once.
+
+    OMP_NUM_THREADS is respected because joblib and schedulers set it to share a machine.
+    """
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if n_jobs is None:
+        limit = os.environ.get("OMP_NUM_THREADS", "")
+        return min(cores, int(limit)) if limit.isdigit() and int(limit) > 0 else cores
+    return n_jobs if n_jobs > 0 else max(cores + 1 + n_jobs, 1)
+
+
+def grow_tree(
+    columns: Sequence[Column],
+    values: np.ndarray,
+    *,
+    recipe: Recipe,
+    labels: np.ndarray | None = None,
+    numbers: np.ndarray | None = None,
+    weights: np.ndarray,
+    n_classes: int = 0,
+    grid: Grid = None,
+    seed: int = 0,
+    n_jobs: int | None = None,
+) -> GrownTree:
+    """Grow one tree from a table and its target (`labels` of classes, or `numbers`)."""
+    n_rows, n_columns = values.shape
+    n_threads = usable_threads(n_jobs) if n_rows * n_columns >= MIN_CELLS_FOR_THREADS else 1
+    data = code_table(
+        columns,
+        values,
+        labels=labels,
+        numbers=numbers,
+        weights=weights,
+        n_classes=n_classes,
+        grid=grid,
+        sort_target=recipe.criterion == ABSOLUTE_ERROR,
+        multiway=recipe.categorical == MULTIWAY,
+        n_threads=n_threads,
+    )
+    return number_level_by_level(join_parts(*grow_parts(data, recipe, seed, n_threads)))
+
+
+class Part(NamedTuple):
+    """What the growth loop returns: a tree, or a part of one."""
+
+    kind: np.ndarray
+    column: np.ndarray
+    threshold: np.ndarray
+    first_child: np.ndarray
+    n_children: np.ndarray
+    missing_branch: np.ndarray
+    set_start: np.ndarray
+    weight: np.ndarray
+    spread: np.ndarray
+    gain: np.ndarray
+    distribution: np.ndarray
+    depth: np.ndarray
+    lo: np.ndarray
+    hi: np.ndarray
+    seed: np.ndarray
+    set_words: np.ndarray
+    deferred: np.ndarray
+
+
+def grow_parts(data: Data, recipe: Recipe, seed: int, n_threads: int) -> tuple[list[int], list[Part]]:
+    """The top of the tree, then the subtrees below it; and the node of the top that each of those hangs from.
+
+    The subtrees work on rows of their own, so they can grow at the same time; the tree does not depend on how it
+    was cut up. A tree grown best leaf first cannot be cut up.
+    """
+    n_rows = len(data.rows)
+    numbers = data.numbers if data.n_classes == 0 else None
+    defer_below = n_rows // (2 * n_threads) if n_threads > 1 and recipe.max_leaf_nodes == 0 else 0
+    top = Part(*grow(data, recipe, 0, n_rows, 0, np.uint64(seed), defer_below, numbers))
+
+    def grow_below(node: int) -> Part:
+        place = (top.lo[node], top.hi[node], int(top.depth[node]), top.seed[node])
+        return Part(*grow(data, recipe, *place, 0, numbers))
+
+    # The largest first, so that no thread is left with a large one at the end.
+    hangs_from = sorted((int(node) for node in top.deferred), key=lambda node: top.lo[node] - top.hi[node])
+    return hangs_from, [top, *run_parallel(grow_below, hangs_from, n_threads)]
+
+
+def join_parts(hangs_from: list[int], parts: list[Part]) -> Part:
+    """All nodes in one set of arrays; the root of each subtree takes the place of the node it hangs from."""
+    sizes = [len(part.kind) for part in parts]
+    first_node = np.cumsum(sizes) - sizes
+    word_counts = [len(part.set_words) for part in parts]
+    first_word = np.cumsum(word_counts) - word_counts
+    whole = Part(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+    whole.first_child[:] += np.repeat(first_node, sizes).astype(np.int32)
+    has_set = whole.set_start >= 0
+    whole.set_start[has_set] += np.repeat(first_word, sizes)[has_set]
+    for node, root in zip(hangs_from, first_node[1:], strict=True):
+        for array in whole[: Part._fields.index("set_words")]:
+            array[node] = array[root]
+    return whole
+
+
+def number_level_by_level(tree: Part) -> GrownTree:
+    """Number the nodes level by level, which is the same however the tree was cut up while growing."""
+    order = _level_order(tree.first_child, tree.n_children)
+    place = np.empty(len(tree.kind), dtype=np.int32)
+    place[order] = np.arange(len(order))
+    ordered = Part(*(array[order] for array in tree[:-2]), tree.set_words, tree.deferred)
+    inner = ordered.n_children > 0
+    first_child = np.zeros(len(order), dtype=np.int32)
+    first_child[inner] = place[ordered.first_child[inner]]
+    has_weight = ordered.weight > 0
+    return GrownTree(
+        kind=ordered.kind,
+        column=ordered.column,
+        threshold=ordered.threshold,
+        first_child=first_child,
+        n_children=ordered.n_children,
+        missing_branch=ordered.missing_branch,
+        set_start=ordered.set_start,
+        category_sets=ordered.set_words,
+        weight=ordered.weight,
+        rows=ordered.hi - ordered.lo,
+        impurity=np.divide(ordered.spread, ordered.weight, out=np.zeros(len(order)), where=has_weight),
+        gain=ordered.gain,
+        distribution=ordered.distribution,
+    )
+
+
+def _level_order(first_child: np.ndarray, n_children: np.ndarray) -> np.ndarray:
+    """The nodes that can be reached from the root, level by level."""
+    levels = [np.zeros(1, dtype=np.int64)]
+    while len(levels[-1]):
+        parents = levels[-1][n_children[levels[-1]] > 0]
+        sizes = n_children[parents].astype(np.int64)
+        within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        levels.append(np.repeat(first_child[parents], sizes) + within)
+    return np.concatenate(levels)
+
+
+__all__ = ["CRITERIA", "GrownTree", "Recipe", "grow_tree", "usable_threads"]

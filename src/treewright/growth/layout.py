@@ -1,0 +1,80 @@
+"""How a row's place in a column is packed into one word, and the constants all kernels share."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from treewright.growth.jit import kernel
+
+# How a column of categories is split.
+MULTIWAY = 0
+SUBSET = 1
+ONE_VS_REST = 2
+
+# Kinds of split in the finished tree; tree.SplitKind has the same numbers.
+LEAF_NODE = 0
+THRESHOLD_SPLIT = 1
+SUBSET_SPLIT = 2
+MULTIWAY_SPLIT = 3
+
+# A key holds a row's code in the upper 28 bits, the row in the middle 28 and its class in the low 8 when there
+# are few enough classes, so that a sorted column can be scanned without looking anything up.
+CODE_SHIFT = np.uint64(36)
+ROW_SHIFT = np.uint64(8)
+ROW_MASK = np.uint64(0xFFFFFFF)
+CLASS_MASK = np.uint64(0xFF)
+MAX_ROWS = 1 << 28
+MAX_PACKED_CLASSES = 256
+
+# Columns with at most this many values are kept as one byte per row and counted in histograms.
+MAX_NARROW_CODES = 255
+
+# Gains closer than this share of the node's disorder are a tie, and the first column wins.
+TIE = 1e-13
+
+ONE = np.uint64(1)
+SIX = np.uint64(6)
+LOW_SIX = np.uint64(63)
+
+
+@kernel
+def code_of(key):
+    return np.int64(key >> CODE_SHIFT)
+
+
+@kernel
+def row_of(key):
+    return (key >> ROW_SHIFT) & ROW_MASK
+
+
+@kernel
+def label_of(key, work):
+    """The class of a key's row: in the key itself unless there are too many classes for that."""
+    if work.n_classes <= MAX_PACKED_CLASSES:
+        return np.int64(key & CLASS_MASK)
+    return np.int64(work.classes[row_of(key)])
+
+
+@kernel
+def make_key(code, row, label):
+    return (np.uint64(code) << CODE_SHIFT) | (np.uint64(row) << ROW_SHIFT) | np.uint64(label)
+
+
+@kernel
+def has_bit(words, start, code):
+    """Is this category in the bit set that begins at `start`?"""
+    bit = np.uint64(code)
+    return (words[np.uint64(start) + (bit >> SIX)] >> (bit & LOW_SIX)) & ONE != 0
+
+
+@kernel
+def set_bit(words, start, code):
+    bit = np.uint64(code)
+    words[np.uint64(start) + (bit >> SIX)] |= ONE << (bit & LOW_SIX)
+
+
+@kernel
+def clear(array, n):
+    """Set the first n entries to zero. (A slice assignment takes Numba much longer to compile.)"""
+    for i in range(n):
+        array[i] = 0

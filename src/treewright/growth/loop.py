@@ -1,0 +1,276 @@
+"""The growth loop: take a node, send its rows to the branches of its split, search the children for theirs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from treewright.growth.absolute import prepare_medians
+from treewright.growth.criteria import ABSOLUTE_ERROR, POISSON
+from treewright.growth.draws import draw_below, seed_of_branch
+from treewright.growth.jit import entry, kernel
+from treewright.growth.layout import LEAF_NODE, MULTIWAY_SPLIT, SUBSET_SPLIT, THRESHOLD_SPLIT
+from treewright.growth.partition import divide_columns, divide_line, divide_rows, mark_branches
+from treewright.growth.search import measure_classes, measure_numbers, search_node
+from treewright.growth.workspace import add_node, enlarged, make_room_for_nodes, new_work
+
+# The mark of a measured node that may be split, in the place of its kind, until it is searched.
+OPEN_NODE = 255
+
+
+@kernel
+def measure(work, node, numbers):
+    """Describe a node by its rows, and tell whether it may be split."""
+    lo, hi = work.node_lo[node], work.node_hi[node]
+    if hi == lo:
+        return False
+    if numbers is None:
+        weight, spread, pure = measure_classes(work, lo, hi)
+        for k in range(work.n_classes):
+            work.node_distribution[node, k] = work.totals[k]
+    else:
+        weight, mean, spread, pure = measure_numbers(work, lo, hi)
+        work.node_mean[node] = mean
+        work.node_distribution[node, 0] = mean
+    work.node_weight[node] = weight
+    work.node_spread[node] = spread
+    size = weight if work.quinlan else np.float64(hi - lo)
+    return not (
+        pure
+        or work.node_depth[node] >= work.max_depth
+        or hi - lo < work.min_samples_split
+        or size < 2 * work.min_samples_leaf
+    )
+
+
+@kernel
+def stand_at(work, node, numbers):
+    """Make a measured node the one that is searched."""
+    lo, hi = work.node_lo[node], work.node_hi[node]
+    work.lo, work.hi = lo, hi
+    work.weight = work.node_weight[node]
+    work.spread = work.node_spread[node]
+    work.disorder = 0.0 if work.criterion == POISSON else work.spread
+    work.mean = work.node_mean[node]
+    work.min_leaf_weight = 0.0
+    if numbers is None:
+        for k in range(work.n_classes):
+            work.totals[k] = work.node_distribution[node, k]
+        return
+    if work.criterion == ABSOLUTE_ERROR:
+        prepare_medians(work, lo, hi)
+
+
+@kernel
+def threshold_in(work, slot):
+    """The number a threshold split asks for, between the last value of one side and the first of the other."""
+    column, cut, after = work.slot_column[slot], work.slot_cut[slot], work.slot_after[slot]
+    start = work.value_start[column]
+    below = work.values[start + cut]
+    if not np.isnan(work.slot_drawn[slot]):
+        return work.slot_drawn[slot]
+    if work.fixed_cuts[column]:
+        return below
+    above = work.values[start + after]
+    middle = 0.5 * below + 0.5 * above
+    if not below <= middle < above:
+        middle = below
+    if not work.quinlan:
+        return middle
+    # C4.5 lowers the threshold to a value that occurs somewhere in the table.
+    while cut + 1 < after and work.values[start + cut + 1] <= middle:
+        cut += 1
+    return work.values[start + cut]
+
+
+@kernel
+def keep_set(work, node, slot):
+    """Copy the category set of a slot to the tree."""
+    n_words = (work.n_codes[work.slot_column[slot]] + 63) // 64
+    start = work.n_set_words
+    if start + n_words > len(work.set_words):
+        work.set_words = enlarged(work.set_words, start, 2 * (start + n_words))
+    for w in range(n_words):
+        work.set_words[start + w] = work.slot_words[slot * work.n_words + w]
+    work.node_set_start[node] = start
+    work.n_set_words = start + n_words
+
+
+@kernel
+def find_split(work, node, numbers):
+    """Search a measured node for its split and write it down; False if it stays a leaf."""
+    stand_at(work, node, numbers)
+    search_node(work, work.node_seed[node], numbers)
+    if work.filled == 0:
+        return False
+    slot = draw_below(work.state, work.filled) if work.among > 1 else np.int64(0)
+    gain = work.slot_gain[slot] / work.weight
+    if work.min_gain > 0.0 and gain < work.min_gain:
+        return False
+    kind = work.slot_kind[slot]
+    work.node_kind[node] = kind
+    work.node_column[node] = work.slot_column[slot]
+    work.node_missing[node] = work.slot_missing[slot]
+    work.node_gain[node] = max(gain, 0.0)
+    work.node_n_children[node] = 2
+    if kind == THRESHOLD_SPLIT:
+        work.node_cut[node] = work.slot_cut[slot]
+        work.node_threshold[node] = threshold_in(work, slot)
+    if kind == MULTIWAY_SPLIT:
+        work.node_n_children[node] = work.n_codes[work.slot_column[slot]]
+    if kind == SUBSET_SPLIT:
+        keep_set(work, node, slot)
+    return True
+
+
+@kernel
+def undo_split(work, node):
+    """Make a leaf again of a node whose split was found but is not taken."""
+    work.node_kind[node] = LEAF_NODE
+    work.node_column[node] = -1
+    work.node_threshold[node] = np.nan
+    work.node_missing[node] = 0
+    work.node_n_children[node] = 0
+    work.node_set_start[node] = -1
+    work.node_gain[node] = 0.0
+
+
+@kernel
+def divide(work, node, numbers):
+    """Send a node's rows to its branches and measure the children; returns the first child.
+
+    The sorted columns are only divided if some child may be split further.
+    """
+    mark_branches(work, node)
+    divide_rows(work, node)
+    if work.target_line >= 0:
+        divide_line(work, node, work.target_line)
+    n_children = np.int64(work.node_n_children[node])
+    make_room_for_nodes(work, n_children)
+    first = work.n_nodes
+    work.node_first_child[node] = first
+    lo = work.node_lo[node]
+    some_open = False
+    for b in range(n_children):
+        seed = seed_of_branch(work.node_seed[node], b)
+        child = add_node(work, lo, lo + work.sizes[b], work.node_depth[node] + 1, seed)
+        lo += work.sizes[b]
+        if measure(work, child, numbers):
+            work.node_kind[child] = OPEN_NODE
+            some_open = True
+    if some_open:
+        divide_columns(work, node)
+    return first
+
+
+@kernel
+def comes_first(work, a, b):
+    """Is node `a` to be divided before node `b`? The larger total gain with a limit on leaves, else the later found."""
+    if work.max_leaf_nodes == 0:
+        return a > b
+    gain_a = work.node_gain[a] * work.node_weight[a]
+    gain_b = work.node_gain[b] * work.node_weight[b]
+    return gain_a > gain_b or (gain_a == gain_b and a < b)
+
+
+@kernel
+def push(work, node):
+    """Add a node to the waiting ones, a binary heap with the next node at its top."""
+    if work.n_waiting == len(work.heap):
+        work.heap = enlarged(work.heap, work.n_waiting, 2 * work.n_waiting)
+    heap = work.heap
+    at = work.n_waiting
+    while at > 0 and comes_first(work, node, heap[(at - 1) // 2]):
+        heap[at] = heap[(at - 1) // 2]
+        at = (at - 1) // 2
+    heap[at] = node
+    work.n_waiting += 1
+
+
+@kernel
+def pop(work):
+    """Take the next node off the heap."""
+    heap = work.heap
+    work.n_waiting -= 1
+    size = work.n_waiting
+    top, last = heap[0], heap[size]
+    at = 0
+    while 2 * at + 1 < size:
+        child = 2 * at + 1
+        if child + 1 < size and comes_first(work, heap[child + 1], heap[child]):
+            child += 1
+        if not comes_first(work, heap[child], last):
+            break
+        heap[at] = heap[child]
+        at = child
+    heap[at] = last
+    return top
+
+
+@kernel
+def defer(work, node):
+    if work.n_deferred == len(work.deferred):
+        work.deferred = enlarged(work.deferred, work.n_deferred, 2 * work.n_deferred)
+    work.deferred[work.n_deferred] = node
+    work.n_deferred += 1
+
+
+@kernel
+def settle(work, node, defer_below, numbers):
+    """Find the split of a node that may be split and let it wait, or leave it for later if it is small."""
+    work.node_kind[node] = LEAF_NODE
+    if work.node_hi[node] - work.node_lo[node] <= defer_below:
+        defer(work, node)
+    elif find_split(work, node, numbers):
+        push(work, node)
+
+
+@entry
+def grow(data, recipe, lo, hi, depth, seed, defer_below, numbers):
+    """Grow the tree of the rows lo..hi-1 of the row list; `numbers` is None for a class target.
+
+    Nodes of at most `defer_below` rows that could be split are left alone and returned last, so that each can be
+    grown as a tree of its own, at the same time as the others.
+    """
+    work = new_work(data, recipe, hi - lo)
+    make_room_for_nodes(work, 1)
+    add_node(work, lo, hi, depth, seed)
+    if measure(work, 0, numbers):
+        settle(work, 0, 0, numbers)
+    n_leaves = 1
+    while work.n_waiting > 0:
+        node = pop(work)
+        n_more = work.node_n_children[node] - 1
+        if work.max_leaf_nodes > 0 and n_leaves + n_more > work.max_leaf_nodes:
+            undo_split(work, node)
+            continue
+        n_leaves += n_more
+        first = divide(work, node, numbers)
+        for child in range(first, first + n_more + 1):
+            if work.node_kind[child] == OPEN_NODE:
+                settle(work, child, defer_below, numbers)
+    return finished(work)
+
+
+@kernel
+def finished(work):
+    """The arrays of the tree as far as they are filled, then the nodes left for later."""
+    n = work.n_nodes
+    return (
+        work.node_kind[:n],
+        work.node_column[:n],
+        work.node_threshold[:n],
+        work.node_first_child[:n],
+        work.node_n_children[:n],
+        work.node_missing[:n],
+        work.node_set_start[:n],
+        work.node_weight[:n],
+        work.node_spread[:n],
+        work.node_gain[:n],
+        work.node_distribution[:n],
+        work.node_depth[:n],
+        work.node_lo[:n],
+        work.node_hi[:n],
+        work.node_seed[:n],
+        work.set_words[: work.n_set_words],
+        work.deferred[: work.n_deferred],
+    )

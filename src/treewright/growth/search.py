@@ -1,0 +1,360 @@
+"""Measuring a node and searching its columns for its split."""
+
+from __future__ import annotations
+
+from math import log, log2
+
+import numpy as np
+
+from treewright.growth.absolute import prepare_medians
+from treewright.growth.categories import group_counts, group_keys, search_categories
+from treewright.growth.criteria import ABSOLUTE_ERROR, POISSON, SDR, SQUARED_ERROR, class_disorder, split_bits
+from treewright.growth.draws import draw_below
+from treewright.growth.jit import kernel
+from treewright.growth.layout import MAX_PACKED_CLASSES, MULTIWAY_SPLIT, clear, code_of, make_key, row_of
+from treewright.growth.numbers import (
+    group_numbers,
+    scan_counts_squared,
+    scan_keys_squared,
+    search_number_categories,
+    search_number_thresholds,
+)
+from treewright.growth.partition import branch_of
+from treewright.growth.thresholds import (
+    can_hurry,
+    count_missing,
+    scan_counts_classes,
+    scan_counts_two_classes,
+    scan_keys_classes,
+    scan_keys_two_classes,
+)
+
+# Up to this many rows, sorting a column by insertion is faster than counting it.
+MAX_INSERTION = 32
+
+TIE_RATIO = 1e-6  # how close two gain ratios are a tie in C4.5 as Weka has it
+
+
+@kernel
+def measure_classes(work, lo, hi):
+    """Class weights of a node into `totals`, its labels into place; its weight, disorder, and whether it is pure."""
+    rows, labels, classes, weights, totals = work.rows, work.labels, work.classes, work.weights, work.totals
+    clear(totals, work.n_classes)
+    for i in range(np.uint64(lo), np.uint64(hi)):
+        row = rows[i]
+        label = classes[row]
+        labels[i] = label
+        totals[label] += weights[row]
+    n_present = 0
+    weight = 0.0
+    for k in range(work.n_classes):
+        weight += totals[k]
+        n_present += 1 if totals[k] > 0.0 else 0
+    return weight, class_disorder(totals, weight, work.criterion), n_present < 2
+
+
+@kernel
+def measure_numbers(work, lo, hi):
+    """Weight, mean (or median), spread of a node, and whether all its targets are equal."""
+    rows, numbers, weights, centred = work.rows, work.numbers, work.weights, work.centred
+    weight = total = 0.0
+    some = numbers[rows[lo]]
+    pure = True
+    for i in range(np.uint64(lo), np.uint64(hi)):
+        row = rows[i]
+        weight += weights[row]
+        total += weights[row] * (numbers[row] - some)
+        pure = pure and numbers[row] == some
+    mean = some + total / weight
+    squares = deviance = 0.0
+    for i in range(np.uint64(lo), np.uint64(hi)):
+        row = rows[i]
+        centred[i] = numbers[row] - mean
+        squares += weights[row] * centred[i] * centred[i]
+        if work.criterion == POISSON and numbers[row] > 0.0:
+            deviance += weights[row] * numbers[row] * log(numbers[row] / mean)
+    if work.criterion == SDR:
+        return weight, mean, np.sqrt(weight * squares), pure
+    if work.criterion == POISSON:
+        return weight, mean, max(deviance, 0.0), pure
+    if work.criterion == ABSOLUTE_ERROR:
+        median, distances = prepare_medians(work, lo, hi)
+        return weight, median, distances, pure
+    return weight, mean, squares, pure
+
+
+@kernel
+def count_classes(work, column):
+    """Tally one narrow column: class weights and rows per code, the missing rows after the last code."""
+    n_codes = work.n_codes[column] + 1
+    counts, code_rows, labels, rows, weights = work.counts, work.code_rows, work.labels, work.rows, work.weights
+    line = work.codes[column]
+    for code in range(n_codes):
+        code_rows[code] = 0
+        for k in range(work.n_classes):
+            counts[code, k] = 0.0
+    if not work.weighted:
+        for i in range(np.uint64(work.lo), np.uint64(work.hi)):
+            counts[line[rows[i]], labels[i]] += 1.0
+        for code in range(n_codes):
+            for k in range(work.n_classes):
+                code_rows[code] += np.int64(counts[code, k])
+        return
+    for i in range(np.uint64(work.lo), np.uint64(work.hi)):
+        row = rows[i]
+        code = line[row]
+        counts[code, labels[i]] += weights[row]
+        code_rows[code] += 1
+
+
+@kernel
+def count_numbers(work, column):
+    """Tally one narrow column: weight, centred sum and rows per code, the missing rows after the last code."""
+    counts, code_rows, rows, weights, centred = work.counts, work.code_rows, work.rows, work.weights, work.centred
+    line = work.codes[column]
+    for code in range(work.n_codes[column] + 1):
+        code_rows[code] = 0
+        counts[code, 0] = counts[code, 1] = 0.0
+    for i in range(np.uint64(work.lo), np.uint64(work.hi)):
+        row = rows[i]
+        code = line[row]
+        counts[code, 0] += weights[row]
+        counts[code, 1] += weights[row] * centred[i]
+        code_rows[code] += 1
+
+
+@kernel
+def sort_narrow(work, column):
+    """One narrow column of a node as sorted keys: by insertion when there are few rows, else by counting."""
+    keys, rows, labels, starts = work.sorted_keys, work.rows, work.labels, work.code_rows
+    line = work.codes[column]
+    lo, hi = work.lo, work.hi
+    pack = 0 < work.n_classes <= MAX_PACKED_CLASSES
+    if hi - lo <= MAX_INSERTION:
+        for i in range(hi - lo):
+            row = rows[lo + i]
+            key = make_key(line[row], row, labels[lo + i] if pack else np.uint16(0))
+            j = i
+            while j > 0 and keys[j - 1] > key:
+                keys[j] = keys[j - 1]
+                j -= 1
+            keys[j] = key
+        return keys[: hi - lo]
+    n_codes = work.n_codes[column] + 1
+    clear(starts, n_codes)
+    for i in range(lo, hi):
+        starts[line[rows[i]]] += 1
+    position = 0
+    for code in range(n_codes):
+        position, starts[code] = position + starts[code], position
+    for i in range(lo, hi):
+        row = rows[i]
+        code = line[row]
+        keys[starts[code]] = make_key(code, row, labels[i] if pack else np.uint16(0))
+        starts[code] += 1
+    return keys[: hi - lo]
+
+
+@kernel
+def sorted_column(work, column):
+    """The node's rows of one column as sorted keys; counts those without a value."""
+    keys = work.keys[column, work.lo : work.hi] if work.is_wide[column] else sort_narrow(work, column)
+    work.n_missing = count_missing(keys, work.n_codes[column]) if work.has_missing[column] else 0
+    return keys
+
+
+@kernel
+def is_constant(work, keys):
+    """Do all rows with a value have the same one?"""
+    last = len(keys) - work.n_missing - 1
+    return last < 1 or code_of(keys[0]) == code_of(keys[last])
+
+
+@kernel
+def begin_column(work):
+    work.drawn_cut = -1
+    work.drawn = np.nan
+    work.n_rated = 0
+
+
+@kernel
+def search_classes(work, column):
+    """Rate the splits of one column for a class target."""
+    begin_column(work)
+    n = work.hi - work.lo
+    cells = (work.n_codes[column] + 1) * work.n_classes
+    if not work.is_wide[column] and n > MAX_INSERTION and n * 4 >= cells:
+        count_classes(work, column)
+        work.n_missing = work.code_rows[work.n_codes[column]]
+        if not work.is_number[column]:
+            search_categories(work, group_counts(work, work.n_codes[column]), column)
+        elif can_hurry(work):
+            scan_counts_two_classes(work, column)
+        else:
+            scan_counts_classes(work, column)
+        return
+    keys = sorted_column(work, column)
+    if is_constant(work, keys):
+        return
+    if not work.is_number[column]:
+        search_categories(work, group_keys(work, keys), column)
+    elif can_hurry(work):
+        scan_keys_two_classes(work, keys, column)
+    else:
+        scan_keys_classes(work, keys, column)
+
+
+@kernel
+def search_numbers(work, column):
+    """Rate the splits of one column for a numeric target."""
+    begin_column(work)
+    n = work.hi - work.lo
+    plain = (
+        work.criterion == SQUARED_ERROR
+        and work.among == 1
+        and not work.random_cuts
+        and work.is_number[column]
+    )
+    if plain and not work.is_wide[column] and n > MAX_INSERTION and n * 2 >= work.n_codes[column]:
+        count_numbers(work, column)
+        if work.code_rows[work.n_codes[column]] == 0:
+            scan_counts_squared(work, column)
+            return
+    keys = sorted_column(work, column)
+    if is_constant(work, keys):
+        return
+    if plain and work.n_missing == 0:
+        scan_keys_squared(work, keys, column)
+        return
+    n_groups = group_numbers(work, keys)
+    if work.is_number[column]:
+        search_number_thresholds(work, keys, n_groups, column)
+    else:
+        search_number_categories(work, keys, n_groups, column)
+
+
+@kernel
+def search_column(work, column, numbers):
+    """Rate the splits of one column; `numbers` is None for a class target, so that only one kind is compiled."""
+    if numbers is None:
+        search_classes(work, column)
+    else:
+        search_numbers(work, column)
+
+
+@kernel
+def draw_columns(work):
+    """Draw the columns to be searched first, in the order of the table, and the others in random order."""
+    columns = work.columns
+    n_columns = len(columns)
+    for c in range(n_columns):
+        columns[c] = c
+    if work.max_features >= n_columns:
+        return
+    for c in range(n_columns - 1):
+        other = c + draw_below(work.state, n_columns - c)
+        columns[c], columns[other] = columns[other], columns[c]
+    for c in range(1, work.max_features):
+        column = columns[c]
+        at = c
+        while at > 0 and columns[at - 1] > column:
+            columns[at] = columns[at - 1]
+            at -= 1
+        columns[at] = column
+
+
+@kernel
+def least_side(work, column):
+    """C4.5: the least weight on each side of a threshold, a tenth of the average class, from M up to 25."""
+    known = work.weight
+    if work.has_missing[column]:
+        for i in range(work.lo, work.hi):
+            row = row_of(work.keys[column, i]) if work.is_wide[column] else np.uint64(work.rows[i])
+            code = code_of(work.keys[column, i]) if work.is_wide[column] else np.int64(work.codes[column, row])
+            if code == work.n_codes[column]:
+                known -= work.weights[row]
+    least = 0.1 * known / work.n_classes
+    if least <= work.min_samples_leaf:
+        return np.float64(work.min_samples_leaf)
+    return min(least, 25.0)
+
+
+@kernel
+def split_information(work, column):
+    """Split information of the split in the first slot, in bits times weight."""
+    kind = work.slot_kind[0]
+    weights = np.zeros(work.n_codes[column] if kind == MULTIWAY_SPLIT else 2)
+    for i in range(work.lo, work.hi):
+        row = row_of(work.keys[column, i]) if work.is_wide[column] else np.uint64(work.rows[i])
+        code = code_of(work.keys[column, i]) if work.is_wide[column] else np.int64(work.codes[column, row])
+        to = branch_of(
+            code, work.n_codes[column], kind, work.slot_cut[0], work.slot_words, 0, work.slot_missing[0]
+        )
+        weights[to] += work.weights[row]
+    bits = 0.0
+    for weight in weights:
+        bits += split_bits(weight, work.weight)
+    return bits
+
+
+@kernel
+def rate_column_as_quinlan(work, column):
+    """C4.5: gain and gain ratio of a column's best split; the gain is negative if there is none.
+
+    A numeric column pays log2(cuts) bits for the choice of its threshold (Quinlan 1996).
+    """
+    work.filled = 0
+    work.min_leaf_weight = least_side(work, column)
+    search_classes(work, column)
+    work.column_gain[column] = -1.0
+    if work.filled == 0:
+        return
+    gain = work.slot_gain[0]
+    if work.is_number[column]:
+        gain -= log2(work.n_rated)
+        if gain <= 0.0:
+            return
+    bits = split_information(work, column)
+    work.column_gain[column] = max(gain, 0.0)
+    work.column_ratio[column] = gain / bits if bits > 0.0 else 0.0
+
+
+@kernel
+def search_as_quinlan(work):
+    """C4.5: the best gain ratio among the columns whose gain is not below the average (Quinlan 1993)."""
+    total = 0.0
+    n_valid = 0
+    for column in range(len(work.n_codes)):
+        rate_column_as_quinlan(work, column)
+        if work.column_gain[column] >= 0.0:
+            total += work.column_gain[column]
+            n_valid += 1
+    winner = -1
+    best = TIE_RATIO
+    for column in range(len(work.n_codes)):
+        gain = work.column_gain[column]
+        if gain < 0.0 or gain < total / n_valid - 0.001 * work.weight:
+            continue
+        if work.column_ratio[column] > best:
+            winner = column
+            best = work.column_ratio[column] + TIE_RATIO
+    work.filled = 0
+    if winner >= 0:
+        rate_column_as_quinlan(work, winner)
+
+
+@kernel
+def search_node(work, seed, numbers):
+    """Find the node's split; the slots hold it, or the k best, or nothing."""
+    work.filled = 0
+    work.state[0] = seed
+    if work.quinlan:
+        if numbers is None:
+            search_as_quinlan(work)
+        return
+    draw_columns(work)
+    # More columns than asked for, if those cannot be split.
+    for c in range(len(work.columns)):
+        if c >= work.max_features and work.filled > 0:
+            break
+        search_column(work, work.columns[c], numbers)

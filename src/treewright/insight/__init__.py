@@ -1,0 +1,1 @@
+"""Why a tree decided so: the measures behind its splits."""

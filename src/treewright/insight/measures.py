@@ -1,0 +1,345 @@
+"""The measures behind a split, as plain functions for checking a tree by hand.
+
+Counts may be fractional, as they are when rows carry weights. Entropies are in bits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from itertools import pairwise
+from typing import Any
+
+Measure = Callable[[Sequence[float]], float]
+
+
+def entropy(counts: Iterable[float]) -> float:
+    """Bits needed to name the class of one row drawn from `counts`.
+
+    >>> round(entropy([9, 5]), 4)
+    0.9403
+    """
+    return 0.0 - math.fsum(share * math.log2(share) for share in _shares(_as_counts(counts)) if share > 0.0)
+
+
+def gini(counts: Iterable[float]) -> float:
+    """Probability that two rows drawn from `counts`, with replacement, are of different classes.
+
+    >>> round(gini([3, 7]), 4)
+    0.42
+    """
+    return math.fsum(share * (1.0 - share) for share in _shares(_as_counts(counts)))
+
+
+def error_rate(counts: Iterable[float]) -> float:
+    """Share of the rows that the majority class gets wrong.
+
+    >>> error_rate([160, 40])
+    0.2
+    """
+    checked = sorted(_as_counts(counts))
+    total = math.fsum(checked)
+    return math.fsum(checked[:-1]) / total if total > 0.0 else 0.0
+
+
+def information_gain(parent_counts: Iterable[float], children_counts: Iterable[Iterable[float]]) -> float:
+    """Bits of entropy that a split removes: the parent's less the weighted mean of the children's.
+
+    Parameters
+    ----------
+    parent_counts : weight of each class before the split.
+    children_counts : the same for each branch; the branches must add up to the parent.
+
+    >>> round(information_gain([9, 5], [[2, 3], [4, 0], [3, 2]]), 4)
+    0.2467
+    """
+    return _decrease(entropy, *_as_split(parent_counts, children_counts))
+
+
+def gini_decrease(parent_counts: Iterable[float], children_counts: Iterable[Iterable[float]]) -> float:
+    """Gini impurity that a split removes; the parameters are those of `information_gain`.
+
+    >>> round(gini_decrease([3, 7], [[3, 3], [0, 4]]), 4)
+    0.12
+    """
+    return _decrease(gini, *_as_split(parent_counts, children_counts))
+
+
+def split_info(children_counts: Iterable[float | Iterable[float]]) -> float:
+    """Bits needed to name the branch of one row: the entropy of the branch sizes.
+
+    Parameters
+    ----------
+    children_counts : for each branch its class counts, or just its size.
+
+    >>> round(split_info([[2, 3], [4, 0], [3, 2]]), 4)
+    1.5774
+    >>> split_info([7, 7])
+    1.0
+    """
+    return entropy(_size(child) for child in children_counts)
+
+
+def gain_ratio(parent_counts: Iterable[float], children_counts: Iterable[Iterable[float]]) -> float:
+    """Information gain per bit of split information, 0 where all rows follow one branch.
+
+    >>> round(gain_ratio([9, 5], [[2, 3], [4, 0], [3, 2]]), 4)
+    0.1564
+    """
+    parent, children = _as_split(parent_counts, children_counts)
+    bits = split_info(children)
+    return _decrease(entropy, parent, children) / bits if bits > 0.0 else 0.0
+
+
+def sum_squared_error(values: Iterable[float]) -> float:
+    """Sum of the squared distances of the values from their mean.
+
+    >>> round(sum_squared_error([0.9, 0.8, 0.1, 0.85]), 6)
+    0.426875
+    """
+    numbers = _as_numbers(values, "values")
+    if not numbers:
+        raise ValueError("values are empty; give at least one number")
+    mean = math.fsum(numbers) / len(numbers)
+    return math.fsum((number - mean) ** 2 for number in numbers)
+
+
+def standard_deviation_reduction(values: Iterable[float], groups: Iterable[Hashable]) -> float:
+    """Standard deviation that grouping removes: that of all values less the weighted mean of the groups'.
+
+    The standard deviation is that of a population: squared distances are divided by the number of values.
+
+    Parameters
+    ----------
+    values : the numbers to predict.
+    groups : for each value the branch it falls into.
+
+    >>> round(standard_deviation_reduction([0.9, 0.8, 0.1, 0.85], ["warm", "warm", "cold", "warm"]), 4)
+    0.2961
+    """
+    numbers, labels = _as_numbers(values, "values"), list(groups)
+    _check_lengths(numbers, "values", labels, "groups")
+    if any(_is_missing(label) for label in labels):
+        raise ValueError("groups have missing labels; name them or leave those rows out")
+    branches: dict[Hashable, list[float]] = {}
+    for number, label in zip(numbers, labels, strict=True):
+        branches.setdefault(label, []).append(number)
+    after = math.fsum(len(branch) * _standard_deviation(branch) for branch in branches.values())
+    return max(0.0, _standard_deviation(numbers) - after / len(numbers))
+
+
+def candidate_thresholds(
+    values: Iterable[float], target: Iterable[Any], measure: Measure | str = "entropy"
+) -> list[tuple[float, float]]:
+    """Every midpoint between neighbouring distinct values, with the gain of splitting there.
+
+    Rows whose value or target is missing are left out.
+
+    Parameters
+    ----------
+    values : the numeric column.
+    target : the class of each row, or its number for `sum_squared_error`.
+    measure : `entropy`, `gini`, `error_rate`, `sum_squared_error`, one of these names, or a function of your
+        own that takes class counts. The gain is the parent's measure less the weighted mean of the two
+        sides', for `sum_squared_error` less their sum.
+
+    >>> income, cheat = [60, 85, 95, 100, 220], ["no", "yes", "yes", "no", "no"]
+    >>> for threshold, gain in candidate_thresholds(income, cheat, gini):
+    ...     print(f"income <= {threshold}: {gain:.4f}")
+    income <= 72.5: 0.0800
+    income <= 90.0: 0.0133
+    income <= 97.5: 0.2133
+    income <= 160.0: 0.0800
+    """
+    chosen = _as_measure(measure)
+    ascending, answers = _ascending_rows(list(values), list(target))
+    gains = _squared_error_gains(answers) if chosen is sum_squared_error else _count_gains(answers, chosen)
+    return [
+        (_midpoint(lower, upper), gain)
+        for (lower, upper), gain in zip(pairwise(ascending), gains, strict=True)
+        if lower < upper
+    ]
+
+
+def majority_vote_error(n: int, p: float) -> float:
+    """Probability that most of `n` independent members are wrong when each is with probability `p`.
+
+    A tie, possible when `n` is even, is decided by a coin: it counts as half an error.
+
+    >>> round(majority_vote_error(25, 0.35), 4)
+    0.0604
+    >>> majority_vote_error(2, 0.5)
+    0.5
+    """
+    if isinstance(n, bool) or not hasattr(n, "__index__") or n < 1:
+        raise ValueError(f"n is the number of members, a whole number of at least 1, not {n!r}")
+    if not 0.0 <= p <= 1.0:
+        raise ValueError(f"p is the probability of an error, between 0 and 1, not {p!r}")
+    if p in (0.0, 1.0):
+        return float(p)
+    likelihoods = _relative_likelihoods(int(n), float(p))
+    wrong = likelihoods[n // 2 + 1 :]
+    if n % 2 == 0:
+        wrong.append(likelihoods[n // 2] / 2.0)
+    return math.fsum(wrong) / math.fsum(likelihoods)
+
+
+def _relative_likelihoods(n: int, p: float) -> list[float]:
+    """How likely 0, 1, .. n errors are, relative to the likeliest number of errors.
+
+    Neighbouring binomial probabilities differ by a simple factor, so that walking away from the likeliest one
+    needs no factorial, which would overflow, and no logarithm of one, which would lose digits.
+    """
+    odds = p / (1.0 - p)
+    likeliest = min(n, int((n + 1) * p))
+    likelihoods = [0.0] * (n + 1)
+    likelihoods[likeliest] = 1.0
+    for errors in range(likeliest, n):
+        likelihoods[errors + 1] = likelihoods[errors] * ((n - errors) / (errors + 1)) * odds
+    for errors in range(likeliest, 0, -1):
+        likelihoods[errors - 1] = likelihoods[errors] * (errors / (n - errors + 1)) / odds
+    return likelihoods
+
+
+def _decrease(measure: Measure, parent: list[float], children: list[list[float]]) -> float:
+    """The parent's impurity less the weighted mean of its children's."""
+    total = math.fsum(parent)
+    if total == 0.0:
+        return 0.0
+    after = math.fsum(math.fsum(child) / total * measure(child) for child in children)
+    # A concave measure never rises by a split; what falls below zero is rounding.
+    return max(0.0, measure(parent) - after)
+
+
+def _ascending_rows(values: list[Any], target: list[Any]) -> tuple[list[float], list[Any]]:
+    """Complete rows in ascending order of their value: the values, and the answers beside them."""
+    _check_lengths(values, "values", target, "target")
+    rows = [
+        (_as_number(value, "values"), answer)
+        for value, answer in zip(values, target, strict=True)
+        if not _is_missing(value) and not _is_missing(answer)
+    ]
+    rows.sort(key=lambda row: row[0])
+    return [value for value, _ in rows], [answer for _, answer in rows]
+
+
+def _count_gains(answers: list[Any], measure: Measure) -> list[float]:
+    """Gain of cutting after the first row, after the second, .. of rows in ascending order."""
+    index = {label: position for position, label in enumerate(dict.fromkeys(answers))}
+    left, right = [0.0] * len(index), [0.0] * len(index)
+    for label in answers:
+        right[index[label]] += 1.0
+    parent = list(right)
+    gains = []
+    for label in answers[:-1]:
+        left[index[label]] += 1.0
+        right[index[label]] -= 1.0
+        gains.append(_decrease(measure, parent, [left, right]))
+    return gains
+
+
+def _squared_error_gains(answers: list[Any]) -> list[float]:
+    """The same for numbers: sides of a and b rows gain ab/(a+b) times the squared distance of means."""
+    numbers = _as_numbers(answers, "target")
+    n = len(numbers)
+    mean = math.fsum(numbers) / n if n else 0.0
+    gains, left = [], 0.0
+    for size, number in enumerate(numbers[:-1], start=1):
+        left += number - mean
+        gains.append(left * left * n / (size * (n - size)))
+    return gains
+
+
+def _midpoint(lower: float, upper: float) -> float:
+    """The middle, halved before adding so that it cannot overflow; below `upper` even between neighbours."""
+    middle = 0.5 * lower + 0.5 * upper
+    return middle if lower <= middle < upper else lower
+
+
+def _standard_deviation(values: list[float]) -> float:
+    return math.sqrt(sum_squared_error(values) / len(values))
+
+
+def _shares(counts: list[float]) -> list[float]:
+    total = math.fsum(counts)
+    return [count / total for count in counts] if total > 0.0 else []
+
+
+def _size(child: float | Iterable[float]) -> float:
+    if isinstance(child, Iterable) and not isinstance(child, str):
+        return math.fsum(_as_counts(child))
+    return _as_number(child, "branch sizes")
+
+
+def _as_counts(counts: Iterable[float]) -> list[float]:
+    """Counts as floats, refused with one sentence where they are none."""
+    if isinstance(counts, str) or not isinstance(counts, Iterable):
+        raise ValueError(f"counts are a list with the weight of each class, not {counts!r}")
+    checked = _as_numbers(counts, "counts")
+    if not checked:
+        raise ValueError("counts are empty; give the weight of each class")
+    if min(checked) < 0.0:
+        raise ValueError(f"counts cannot be negative, and {min(checked):g} is among them")
+    return checked
+
+
+def _as_split(
+    parent_counts: Iterable[float], children_counts: Iterable[Iterable[float]]
+) -> tuple[list[float], list[list[float]]]:
+    """Parent and children as floats; the children must have the parent's classes and add up to it."""
+    parent = _as_counts(parent_counts)
+    children = [_as_counts(child) for child in children_counts]
+    if not children:
+        raise ValueError("a split needs at least one branch; give the class counts of each")
+    for child in children:
+        if len(child) != len(parent):
+            raise ValueError(f"a branch has {len(child)} classes where its parent has {len(parent)}")
+    for position, (before, after) in enumerate(zip(parent, zip(*children, strict=True), strict=True)):
+        if not math.isclose(before, math.fsum(after), rel_tol=1e-9, abs_tol=1e-9 * math.fsum(parent)):
+            raise ValueError(f"the branches hold {math.fsum(after):g} of class {position}, not {before:g}")
+    return parent, children
+
+
+def _as_numbers(values: Iterable[Any], what: str) -> list[float]:
+    return [_as_number(value, what) for value in values]
+
+
+def _as_number(value: Any, what: str) -> float:
+    try:
+        number = math.nan if isinstance(value, str | bytes) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise ValueError(f"{what} must be finite numbers, and {value!r} is among them")
+    return number
+
+
+def _as_measure(measure: Measure | str) -> Measure:
+    by_name: dict[str, Measure] = {
+        "entropy": entropy,
+        "gini": gini,
+        "error_rate": error_rate,
+        "sum_squared_error": sum_squared_error,
+    }
+    if callable(measure):
+        return measure
+    if measure not in by_name:
+        raise ValueError(f"unknown measure {measure!r}; give a function or one of {', '.join(by_name)}")
+    return by_name[measure]
+
+
+def _is_missing(value: Any) -> bool:
+    """None, NaN, NaT and NA: the values that do not equal themselves, or will not say."""
+    if value is None:
+        return True
+    try:
+        return bool(value != value)
+    except TypeError:
+        return True
+
+
+def _check_lengths(first: Sequence[Any], name: str, second: Sequence[Any], other: str) -> None:
+    if len(first) != len(second):
+        raise ValueError(f"{name} and {other} must be of the same length, not {len(first)} and {len(second)}")
+    if not first:
+        raise ValueError(f"{name} are empty; give at least one row")

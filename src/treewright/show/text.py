@@ -1,0 +1,147 @@
+"""A tree as indented text, in the layout of Weka's J48."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, TextIO
+
+import numpy as np
+
+from treewright.tree import Node, SplitKind, Tree
+
+
+def show(
+    model: Any,
+    file: TextIO | None = None,
+    *,
+    max_depth: int | None = None,
+    max_categories: int | None = 6,
+    missing: bool = False,
+) -> None:
+    """Print the tree of a fitted learner as text.
+
+    Parameters
+    ----------
+    model : a fitted learner, or a `Tree`.
+    file : where to print, the screen by default.
+    max_depth, max_categories, missing : as for `draw`.
+
+    >>> from treewright import ID3Classifier, show  # doctest: +SKIP
+    >>> sky = ["sunny", "overcast", "rainy", "rainy"]  # doctest: +SKIP
+    >>> wind = ["weak", "weak", "weak", "strong"]  # doctest: +SKIP
+    >>> play = ["no", "yes", "yes", "no"]  # doctest: +SKIP
+    >>> model = ID3Classifier().fit({"outlook": sky, "wind": wind}, play)  # doctest: +SKIP
+    >>> show(model)  # doctest: +SKIP
+    outlook = sunny: no (1.0)
+    outlook = overcast: yes (1.0)
+    outlook = rainy
+    |   wind = weak: yes (1.0)
+    |   wind = strong: no (1.0)
+    <BLANKLINE>
+    Number of leaves: 4
+    Size of the tree: 6
+    """
+    tree = tree_of(model)
+    print(draw(tree, max_depth=max_depth, max_categories=max_categories, missing=missing), file=file)
+
+
+def draw(
+    tree: Tree, *, max_depth: int | None = None, max_categories: int | None = 6, missing: bool = False
+) -> str:
+    """The tree as text: a line per branch, and at a leaf its answer with the weight of rows and of errors.
+
+    Parameters
+    ----------
+    tree : the tree of a fitted learner, its `tree_`.
+    max_depth : show this many levels of splits and count the leaves below, None for all.
+    max_categories : how many categories of a long set are written out, None for all.
+    missing : also mark the branch that a row follows whose value is missing.
+
+    >>> from treewright import ID3Classifier  # doctest: +SKIP
+    >>> sky = ["sunny", "overcast", "rainy", "rainy"]  # doctest: +SKIP
+    >>> wind = ["weak", "weak", "weak", "strong"]  # doctest: +SKIP
+    >>> play = ["no", "yes", "yes", "no"]  # doctest: +SKIP
+    >>> model = ID3Classifier().fit({"outlook": sky, "wind": wind}, play)  # doctest: +SKIP
+    >>> print(draw(model.tree_, max_depth=1))  # doctest: +SKIP
+    outlook = sunny: no (1.0)
+    outlook = overcast: yes (1.0)
+    outlook = rainy: ... (2 leaves)
+    <BLANKLINE>
+    Number of leaves: 4
+    Size of the tree: 6
+    """
+    if max_depth is not None and max_depth < 0:
+        raise ValueError(f"max_depth is a number of levels, 0 or more, not {max_depth}")
+    if max_categories is not None and max_categories < 1:
+        raise ValueError(f"max_categories is how many to write, 1 or more, not {max_categories}")
+    lines = list(_lines(tree, max_depth, max_categories, missing))
+    lines += ["", f"Number of leaves: {tree.n_leaves}", f"Size of the tree: {tree.n_nodes}"]
+    return "\n".join(lines)
+
+
+def tree_of(model: Any) -> Tree:
+    """The tree inside a fitted learner; a tree is its own."""
+    tree = model if isinstance(model, Tree) else getattr(model, "tree_", None)
+    if isinstance(tree, Tree):
+        return tree
+    if _is_unfitted_learner(model):
+        from sklearn.exceptions import NotFittedError
+
+        raise NotFittedError(f"this {type(model).__name__} has no tree yet; call its fit method first")
+    raise TypeError(f"show needs a fitted treewright learner or a Tree, not {_describe(model)}")
+
+
+def _is_unfitted_learner(model: Any) -> bool:
+    if isinstance(model, type) or not hasattr(model, "fit"):
+        return False
+    # Imported here because scikit-learn takes longer to load than a tree takes to print.
+    from sklearn.exceptions import NotFittedError
+    from sklearn.utils.validation import check_is_fitted
+
+    try:
+        check_is_fitted(model)
+    except NotFittedError:
+        return True
+    except TypeError:
+        return False
+    return False
+
+
+def _describe(model: Any) -> str:
+    return (
+        f"the class {model.__name__}"
+        if isinstance(model, type)
+        else f"a value of type {type(model).__name__}"
+    )
+
+
+def _lines(tree: Tree, max_depth: int | None, max_categories: int | None, missing: bool) -> Iterator[str]:
+    """One line per branch in reading order; walks a list of its own, so any depth of tree can be drawn."""
+    deepest = tree.depth if max_depth is None else max_depth
+    leaves_below = _leaves_below(tree)
+    waiting = [(tree.root, "")]
+    while waiting:
+        node, branch = waiting.pop()
+        cut = not node.is_leaf and node.depth >= deepest
+        ending = f": ... ({leaves_below[node.index]} leaves)" if cut else f": {node}" if node.is_leaf else ""
+        if branch or ending:
+            yield "|   " * (node.depth - 1) + branch + ending
+        if not cut:
+            waiting += reversed(list(_branches(node, max_categories, missing)))
+
+
+def _branches(node: Node, max_categories: int | None, missing: bool) -> Iterator[tuple[Node, str]]:
+    """The children of a node with the words of the branch to each."""
+    for branch, (test, child) in enumerate(zip(node.tests, node.children, strict=True)):
+        words = f"{test.column.name} {test.relation} {test.write_operand(max_categories)}"
+        if missing and branch == node.missing_branch:
+            words += " (or missing)"
+        yield child, words
+
+
+def _leaves_below(tree: Tree) -> np.ndarray:
+    """Number of leaves at or under each node; children stand after their parent, so one walk back does."""
+    leaves = (tree.kind == SplitKind.LEAF).astype(np.int64)
+    for node in range(tree.n_nodes - 1, 0, -1):
+        leaves[tree.parent[node]] += leaves[node]
+    return leaves

@@ -1,0 +1,21 @@
+"""Tables: what a column is, reading frames and files, turning columns into numbers and category indices."""
+
+from treewright.table.column import Column, Kind, Unit
+from treewright.table.files import read_table
+from treewright.table.frame import Table, read_frame, read_like
+from treewright.table.plain_frame import Frame
+from treewright.table.target import read_classes, read_numbers, target_name
+
+__all__ = [
+    "Column",
+    "Frame",
+    "Kind",
+    "Table",
+    "Unit",
+    "read_classes",
+    "read_frame",
+    "read_like",
+    "read_numbers",
+    "read_table",
+    "target_name",
+]

@@ -1,0 +1,198 @@
+"""Tables as learners read them: columns by kind, values as one matrix of numbers and category indices."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from treewright.table.categories import some
+from treewright.table.column import Column, Kind, Unit
+from treewright.table.convert import as_kind, match
+from treewright.table.source import Source, open_source
+
+ColumnList = Sequence[str] | Sequence[int] | Sequence[bool] | np.ndarray | str | None
+"""Columns by name or by position, a boolean mask, "all", or None."""
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A table as learners read it.
+
+    Parameters
+    ----------
+    columns : tuple of Column
+        What each column is.
+    values : ndarray of float64, shape (n_rows, n_columns), column after column in memory
+        Numbers; the index of the category in categorical and ordered columns; NaN where missing. May share
+        memory with the input, so it must not be written to.
+    named : bool
+        Whether the names are the user's own; otherwise columns are called x0, x1, ...
+
+    >>> table = read_frame([[1, "a"], [2, "b"]])
+    >>> [column.name for column in table.columns], table.named
+    (['x0', 'x1'], False)
+    """
+
+    columns: tuple[Column, ...]
+    values: np.ndarray
+    named: bool
+
+
+def read_frame(
+    X: Any, *, categorical_features: ColumnList = None, numeric_features: ColumnList = None
+) -> Table:
+    """Read any table: a pandas, polars or arrow frame, an array, a dict of columns, a list of rows.
+
+    Numbers, dates and durations are numeric; text, booleans and categoricals are categorical; an ordered
+    categorical is ordered. None, NaN, NaT and NA are missing.
+
+    Parameters
+    ----------
+    X : table
+        The input is never changed.
+    categorical_features, numeric_features : list of names or positions, boolean mask, "all" or None
+        Columns to be read otherwise than their type says: codes that are no quantities, numbers kept as text.
+
+    >>> table = read_frame({"size": ["L", "S", None], "price": [3, 1.5, 2]})
+    >>> [str(column.kind) for column in table.columns]
+    ['categorical', 'numeric']
+    >>> table.values
+    array([[0. , 3. ],
+           [1. , 1.5],
+           [nan, 2. ]])
+    """
+    source = open_source(X)
+    wanted = _declared_kinds(source, categorical_features, numeric_features)
+    if source.matrix is not None and Kind.CATEGORICAL not in wanted:
+        columns = tuple(Column(name, Kind.NUMERIC) for name in source.names)
+        return Table(columns, np.asfortranarray(source.matrix, dtype=np.float64), source.named)
+    values = np.empty((source.n_rows, len(source.names)), order="F")
+    read = []
+    for place, kind in enumerate(wanted):
+        column, values[:, place] = as_kind(source.read(place, kind), kind)
+        read.append(column)
+    return Table(tuple(read), values, source.named)
+
+
+def read_like(
+    X: Any,
+    columns: tuple[Column, ...],
+    *,
+    named: bool,
+    learner: str = "this model",
+    numeric_features: ColumnList = None,
+) -> np.ndarray:
+    """Read a new table in the terms of the columns that a model learned from.
+
+    Columns are found by name when the model knows names and the table has them, else by position.
+
+    Parameters
+    ----------
+    X : table
+        Columns beyond those learned are ignored when names are known.
+    columns : tuple of Column
+        The columns of the training table.
+    named : bool
+        Whether the training table had names.
+    learner : str, default="this model"
+        What messages call the model.
+    numeric_features : list of names or positions, boolean mask, "all" or None
+        As in training: learned columns whose text is to be parsed as numbers.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_rows, n_columns), row after row in memory
+        NaN where missing, -1 for a category that was not there in training.
+
+    >>> table = read_frame({"size": ["L", "S"], "price": [3, 1.5]})
+    >>> read_like([{"price": 9, "size": "XL"}], table.columns, named=True)
+    array([[-1.,  9.]])
+    """
+    source = open_source(X)
+    places = _places(source, columns, named=named, learner=learner)
+    if source.matrix is not None and all(
+        column.is_numeric and column.unit is Unit.PLAIN for column in columns
+    ):
+        return np.ascontiguousarray(source.matrix, dtype=np.float64)
+    parsed = _chosen("numeric_features", numeric_features, tuple(column.name for column in columns))
+    values = np.empty((source.n_rows, len(columns)))
+    for j, (column, place) in enumerate(zip(columns, places, strict=True)):
+        wanted = Kind.NUMERIC if j in parsed else None if column.is_numeric else Kind.CATEGORICAL
+        coded = source.read(place, wanted)
+        values[:, j] = match(column, as_kind(coded, wanted) if j in parsed else coded)
+    return values
+
+
+def _places(source: Source, columns: tuple[Column, ...], *, named: bool, learner: str) -> Sequence[int]:
+    """Where in the new table each learned column stands."""
+    if named and source.named:
+        place = {name: place for place, name in enumerate(source.names)}
+        absent = [column.name for column in columns if column.name not in place]
+        if absent:
+            raise ValueError(f"X lacks columns that {learner} was trained on: {some(absent, most=10)}")
+        return [place[column.name] for column in columns]
+    if named:
+        warnings.warn(
+            f"X does not have valid feature names, but {learner} was fitted with feature names", stacklevel=4
+        )
+    if source.named:
+        warnings.warn(f"X has feature names, but {learner} was fitted without feature names", stacklevel=4)
+    if len(source.names) != len(columns):
+        raise ValueError(
+            f"X has {len(source.names)} features, but {learner} is expecting {len(columns)} features as input"
+        )
+    return range(len(columns))
+
+
+def _declared_kinds(source: Source, categorical: ColumnList, numeric: ColumnList) -> list[Kind | None]:
+    """The kind that the user declared for each column, None where the type decides."""
+    as_categories = _chosen("categorical_features", categorical, source.names)
+    as_numbers = _chosen("numeric_features", numeric, source.names)
+    both = sorted(as_categories & as_numbers)
+    if both:
+        raise ValueError(
+            f"column {source.names[both[0]]!r} is in categorical_features and in numeric_features; "
+            "declare it in one of them"
+        )
+    kinds: list[Kind | None] = [None] * len(source.names)
+    for place in as_categories:
+        kinds[place] = Kind.CATEGORICAL
+    for place in as_numbers:
+        kinds[place] = Kind.NUMERIC
+    return kinds
+
+
+def _chosen(option: str, chosen: ColumnList, names: tuple[str, ...]) -> set[int]:
+    """The positions of the columns that an option names."""
+    if chosen is None:
+        return set()
+    if isinstance(chosen, str):
+        if chosen == "all":
+            return set(range(len(names)))
+        raise ValueError(f'{option} must be a list of columns or "all"; did you mean [{chosen!r}]?')
+    if not isinstance(chosen, Iterable):
+        raise ValueError(f'{option} must be a list of columns or "all", not {chosen!r}')
+    items = list(chosen)
+    if items and all(isinstance(item, bool | np.bool_) for item in items):
+        if len(items) != len(names):
+            raise ValueError(
+                f"{option} is a mask of {len(items)} for {len(names)} columns; give one per column"
+            )
+        return {place for place, item in enumerate(items) if item}
+    return {_position(option, item, names) for item in items}
+
+
+def _position(option: str, item: Any, names: tuple[str, ...]) -> int:
+    if isinstance(item, str):
+        if item not in names:
+            raise ValueError(f"{option} names {item!r}, but the columns are {some(names, most=8)}")
+        return names.index(item)
+    if not isinstance(item, int | np.integer) or isinstance(item, bool):
+        raise ValueError(f"{option} holds {item!r}; give column names or positions")
+    if not -len(names) <= item < len(names):
+        raise ValueError(f"{option} holds position {item}, but there are {len(names)} columns")
+    return int(item) % len(names)

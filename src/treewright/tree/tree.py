@@ -1,0 +1,479 @@
+"""The Tree value: a struct of arrays, checked when built, never changed in place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from enum import IntEnum
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from treewright.table.column import Column, write_number
+
+
+class SplitKind(IntEnum):
+    """What a node asks of a row."""
+
+    LEAF = 0
+    THRESHOLD = 1  # value <= threshold goes to the first child, else to the second
+    SUBSET = 2  # category in the set goes to the first child, else to the second
+    MULTIWAY = 3  # one child per category, in the order of the column's categories
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a tree answers: one of `classes`, or a number when there are none."""
+
+    name: str
+    classes: tuple[object, ...] = ()
+
+    @property
+    def is_classes(self) -> bool:
+        return bool(self.classes)
+
+
+@dataclass(frozen=True)
+class Test:
+    """The condition a row meets on one branch; it prints itself in the user's own words."""
+
+    __test__ = False  # not a pytest class
+
+    column: Column
+    relation: str  # one of: =, !=, <=, >, in, not in
+    operand: float | tuple[int, ...]  # a threshold, or category indices
+
+    def __str__(self) -> str:
+        return f"{self.column.name} {self.relation} {self.write_operand()}"
+
+    def write_operand(self, max_categories: int | None = None) -> str:
+        """The threshold or categories as text; of a long set the first `max_categories` and how many more."""
+        if not isinstance(self.operand, tuple):
+            return self.column.write(self.operand)
+        shown = self.operand if max_categories is None else self.operand[:max_categories]
+        words = [self.column.write(index) for index in shown]
+        if self.relation not in ("in", "not in"):
+            return words[0]
+        left_out = len(self.operand) - len(shown)
+        if left_out:
+            words.append(f"... {left_out} more")
+        return f"{{{', '.join(words)}}}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Tree:
+    """A fitted decision or regression tree.
+
+    One entry per node in every array; node 0 is the root and a node's children stand next to each other,
+    after their parent. Iterate over it to visit the nodes in reading order.
+
+    Attributes
+    ----------
+    columns : the columns the tree may ask about.
+    target : what it answers.
+    kind : a `SplitKind` per node.
+    column : index of the tested column, -1 at a leaf.
+    threshold : for threshold splits; for ordered columns the index of the last category on the first side.
+    first_child, n_children : where a node's children stand.
+    missing_branch : the branch a row follows whose value is missing or was never seen.
+    set_start, category_sets : for subset splits, where the node's bit set begins and the words of all sets.
+    weight : total weight of the training rows that reached the node.
+    rows : their number.
+    impurity : the criterion's impurity of the node.
+    gain : what the node's split gained under the criterion, 0 at a leaf.
+    distribution : weight of each class at the node, or (one entry) the number it predicts.
+
+    >>> from treewright.table.column import Kind
+    >>> whole = np.zeros(3, dtype=np.int64)
+    >>> stump = Tree(
+    ...     columns=(Column("humidity", Kind.NUMERIC),),
+    ...     target=Target("play", ("no", "yes")),
+    ...     kind=np.array([SplitKind.THRESHOLD, SplitKind.LEAF, SplitKind.LEAF]),
+    ...     column=np.array([0, -1, -1]),
+    ...     threshold=np.array([83.5, np.nan, np.nan]),
+    ...     first_child=np.array([1, -1, -1]),
+    ...     n_children=np.array([2, 0, 0]),
+    ...     missing_branch=whole,
+    ...     set_start=whole,
+    ...     category_sets=np.zeros(0, dtype=np.uint64),
+    ...     weight=np.array([14.0, 7.0, 7.0]),
+    ...     rows=np.array([14, 7, 7]),
+    ...     impurity=np.array([0.940, 0.592, 0.985]),
+    ...     gain=np.array([0.152, 0.0, 0.0]),
+    ...     distribution=np.array([[5.0, 9.0], [1.0, 6.0], [4.0, 3.0]]),
+    ... )
+    >>> stump
+    Tree(target='play', n_leaves=2, depth=1)
+    >>> [str(node) for node in stump]
+    ['humidity', 'yes (7.0/1.0)', 'no (7.0/3.0)']
+    """
+
+    columns: tuple[Column, ...]
+    target: Target
+    kind: np.ndarray
+    column: np.ndarray
+    threshold: np.ndarray
+    first_child: np.ndarray
+    n_children: np.ndarray
+    missing_branch: np.ndarray
+    set_start: np.ndarray
+    category_sets: np.ndarray
+    weight: np.ndarray
+    rows: np.ndarray
+    impurity: np.ndarray
+    gain: np.ndarray
+    distribution: np.ndarray
+
+    def __post_init__(self) -> None:
+        _check(self)
+        for name in _array_names(self):
+            object.__setattr__(self, name, _frozen(getattr(self, name)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Unpickled arrays are writeable and unchecked; building the tree anew checks and freezes them again.
+        return type(self), tuple(getattr(self, field.name) for field in fields(self))
+
+    def __repr__(self) -> str:
+        return f"Tree(target={self.target.name!r}, n_leaves={self.n_leaves}, depth={self.depth})"
+
+    @property
+    def n_nodes(self) -> int:
+        return len(self.kind)
+
+    @property
+    def n_leaves(self) -> int:
+        return int(np.count_nonzero(self.kind == SplitKind.LEAF))
+
+    @cached_property
+    def parent(self) -> np.ndarray:
+        """Index of each node's parent, -1 for the root."""
+        inner = np.flatnonzero(self.n_children)
+        parent = np.full(self.n_nodes, -1, dtype=np.int64)
+        parent[_children_of(self, inner)] = np.repeat(inner, self.n_children[inner])
+        return _frozen(parent)
+
+    @cached_property
+    def depth_of(self) -> np.ndarray:
+        """Number of splits between the root and each node."""
+        depth = np.zeros(self.n_nodes, dtype=np.int64)
+        for node, above in enumerate(self.parent[1:], start=1):
+            depth[node] = depth[above] + 1
+        return _frozen(depth)
+
+    @property
+    def depth(self) -> int:
+        return int(self.depth_of.max())
+
+    @cached_property
+    def value(self) -> np.ndarray:
+        """Class probabilities, or the number, each node answers; an empty branch answers as its parent."""
+        empty = self.rows == 0
+        value = np.array(self.distribution, dtype=np.float64)
+        if self.target.is_classes:
+            total = value.sum(axis=1, keepdims=True)
+            # Rows that all weigh nothing say as little about the classes as no rows.
+            empty = empty | (total[:, 0] <= 0.0)
+            np.divide(value, total, out=value, where=total > 0.0)
+        for node in np.flatnonzero(empty):
+            if node > 0:
+                value[node] = value[self.parent[node]]
+        return _frozen(value)
+
+    def node(self, index: int) -> Node:
+        if not 0 <= index < self.n_nodes:
+            raise IndexError(f"node {index} does not exist; the tree has nodes 0 to {self.n_nodes - 1}")
+        return Node(self, int(index))
+
+    @property
+    def root(self) -> Node:
+        return self.node(0)
+
+    def __len__(self) -> int:
+        return self.n_nodes
+
+    def __iter__(self) -> Iterator[Node]:
+        """Nodes in reading order: a node, then its branches from first to last."""
+        waiting = [0]
+        while waiting:
+            index = waiting.pop()
+            yield Node(self, index)
+            first = int(self.first_child[index])
+            waiting.extend(reversed(range(first, first + int(self.n_children[index]))))
+
+    def category_set(self, index: int) -> tuple[int, ...]:
+        """Category indices that go to the first child of a subset split."""
+        categories = self.columns[self.column[index]].categories
+        start = int(self.set_start[index])
+        return tuple(
+            code
+            for code in range(len(categories))
+            if int(self.category_sets[start + code // 64]) >> (code % 64) & 1
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The whole tree as nested plain Python values, ready for JSON."""
+        return self.root.to_dict()
+
+    def replace(self, **arrays: Any) -> Tree:
+        """A new tree with some of its fields exchanged."""
+        return replace(self, **arrays)
+
+
+@dataclass(frozen=True)
+class Node:
+    """One node of a tree, seen in the user's own words."""
+
+    tree: Tree
+    index: int
+
+    @property
+    def kind(self) -> SplitKind:
+        return SplitKind(int(self.tree.kind[self.index]))
+
+    @property
+    def is_leaf(self) -> bool:
+        return self.kind is SplitKind.LEAF
+
+    @property
+    def column(self) -> Column | None:
+        """The column this node tests, None at a leaf."""
+        return None if self.is_leaf else self.tree.columns[self.tree.column[self.index]]
+
+    @property
+    def depth(self) -> int:
+        return int(self.tree.depth_of[self.index])
+
+    @property
+    def weight(self) -> float:
+        return float(self.tree.weight[self.index])
+
+    @property
+    def rows(self) -> int:
+        return int(self.tree.rows[self.index])
+
+    @property
+    def impurity(self) -> float:
+        return float(self.tree.impurity[self.index])
+
+    @property
+    def gain(self) -> float:
+        return float(self.tree.gain[self.index])
+
+    @property
+    def distribution(self) -> np.ndarray:
+        return self.tree.distribution[self.index]
+
+    @property
+    def value(self) -> np.ndarray:
+        """Class probabilities, or the one number the node predicts."""
+        return self.tree.value[self.index]
+
+    @property
+    def answer(self) -> Any:
+        """The class or number this node predicts; of classes with equal weight, the first."""
+        if not self.tree.target.is_classes:
+            return float(self.value[0])
+        return self.tree.target.classes[int(np.argmax(self.value))]
+
+    @property
+    def errors(self) -> float:
+        """Weight of the training rows at this node that are not of the class it answers."""
+        if not self.tree.target.is_classes or self.rows == 0:
+            return 0.0
+        # Summed without the winner: weight - max would print rounding noise of badly scaled weights.
+        others = np.array(self.distribution)
+        others[int(np.argmax(others))] = 0.0
+        return float(others.sum())
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        first = int(self.tree.first_child[self.index])
+        return tuple(Node(self.tree, first + k) for k in range(int(self.tree.n_children[self.index])))
+
+    @property
+    def missing_branch(self) -> int:
+        return int(self.tree.missing_branch[self.index])
+
+    @property
+    def tests(self) -> tuple[Test, ...]:
+        """The condition of each branch, in the order of the children."""
+        column = self.column
+        if column is None:
+            return ()
+        if self.kind is SplitKind.MULTIWAY:
+            return tuple(Test(column, "=", (code,)) for code in range(len(column.categories)))
+        if self.kind is SplitKind.THRESHOLD:
+            threshold = float(self.tree.threshold[self.index])
+            return Test(column, "<=", threshold), Test(column, ">", threshold)
+        inside = self.tree.category_set(self.index)
+        if len(inside) == 1:
+            return Test(column, "=", inside), Test(column, "!=", inside)
+        return Test(column, "in", inside), Test(column, "not in", inside)
+
+    def to_dict(self) -> dict[str, Any]:
+        """This node and all below it as nested plain Python values."""
+        described = self._describe()
+        waiting = [(self, described)]  # a list of its own: a deep tree would exhaust Python's call stack
+        while waiting:
+            node, description = waiting.pop()
+            for branch, (test, child) in enumerate(zip(node.tests, node.children, strict=True)):
+                below = {
+                    "test": str(test),
+                    "missing_goes_here": branch == node.missing_branch,
+                    **child._describe(),
+                }
+                description["branches"].append(below)
+                waiting.append((child, below))
+        return described
+
+    def _describe(self) -> dict[str, Any]:
+        """This node alone; an inner one with an empty list of branches."""
+        described: dict[str, Any] = {
+            "answer": _plain(self.answer),
+            "weight": self.weight,
+            "rows": self.rows,
+            "impurity": self.impurity,
+        }
+        if self.tree.target.is_classes:
+            described["distribution"] = {
+                str(name): float(weight)
+                for name, weight in zip(self.tree.target.classes, self.distribution, strict=True)
+            }
+        if self.column is not None:
+            described |= {"column": self.column.name, "gain": self.gain, "branches": []}
+        return described
+
+    def __str__(self) -> str:
+        """A leaf as Weka writes it, `yes (4.0)` or `no (5.0/1.0)`; an inner node by the column it tests.
+
+        The figures are the weight that reached the node and, if any, the weight of wrong answers.
+        """
+        if self.column is not None:
+            return self.column.name
+        return write_leaf(self.tree.target, self.answer, self.weight, self.errors)
+
+
+def write_leaf(target: Target, answer: Any, weight: float, errors: float) -> str:
+    """An answer with the weight behind it and, if any, the weight of wrong answers, as Weka writes it.
+
+    >>> write_leaf(Target("play", ("no", "yes")), "yes", 14, 5)
+    'yes (14.0/5.0)'
+    >>> write_leaf(Target("price"), 0.85, 3, 0)
+    '0.85 (3.0)'
+    """
+    label = str(answer) if target.is_classes else write_number(answer)
+    counts = _write_weight(weight)
+    if errors > 1e-6:
+        counts += f"/{_write_weight(errors)}"
+    return f"{label} ({counts})"
+
+
+def _write_weight(weight: float) -> str:
+    """Weka's notation: two decimals at most, always one."""
+    text = f"{weight:.2f}"
+    return text[:-1] if text.endswith("0") else text
+
+
+def _plain(value: Any) -> Any:
+    """A numpy scalar as the Python value it stands for."""
+    value = value.item() if isinstance(value, np.generic) else value
+    return value if isinstance(value, str | int | float | bool | None) else str(value)
+
+
+def _counts_within(lengths: np.ndarray) -> np.ndarray:
+    """0, 1, .. length-1 for each length, one after the other."""
+    ends = np.cumsum(lengths)
+    return np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - lengths, lengths)
+
+
+def _array_names(tree: Tree) -> list[str]:
+    return [field.name for field in fields(tree) if field.name not in ("columns", "target")]
+
+
+def _frozen(array: np.ndarray) -> np.ndarray:
+    """The array made read-only; a view is copied first, because its owner could still write to it."""
+    array = array if array.flags.owndata else array.copy()
+    array.flags.writeable = False
+    return array
+
+
+def _children_of(tree: Tree, inner: np.ndarray) -> np.ndarray:
+    """Indices of all children of the given nodes, parent by parent."""
+    lengths = tree.n_children[inner].astype(np.int64)
+    return np.repeat(tree.first_child[inner].astype(np.int64), lengths) + _counts_within(lengths)
+
+
+def _check(tree: Tree) -> None:
+    """Refuse arrays that do not form one tree: sizes, kinds, columns, and every node with one parent."""
+    _check_sizes(tree)
+    if tree.kind.min() < SplitKind.LEAF or tree.kind.max() > SplitKind.MULTIWAY:
+        raise ValueError(f"split kinds are 0 to 3, not {tree.kind.min()} to {tree.kind.max()}")
+    leaf = tree.kind == SplitKind.LEAF
+    if (tree.n_children[leaf] != 0).any() or (tree.n_children[~leaf] < 2).any():
+        raise ValueError("a leaf has no children and every other node at least two")
+    if (tree.column[~leaf] < 0).any() or (tree.column[~leaf] >= len(tree.columns)).any():
+        raise ValueError("a split tests a column the tree does not have")
+    _check_children(tree, leaf)
+    _check_branches(tree)
+    _check_thresholds(tree)
+
+
+def _check_sizes(tree: Tree) -> None:
+    for name in _array_names(tree):
+        if not isinstance(getattr(tree, name), np.ndarray):
+            raise TypeError(f"tree array '{name}' must be a numpy array")
+    n_nodes = len(tree.kind)
+    if n_nodes == 0:
+        raise ValueError("a tree needs at least one node")
+    for name in _array_names(tree):
+        n_entries = len(getattr(tree, name))
+        if name != "category_sets" and n_entries != n_nodes:
+            raise ValueError(f"tree array '{name}' has {n_entries} entries for {n_nodes} nodes")
+    width = len(tree.target.classes) or 1
+    if tree.distribution.shape != (n_nodes, width):
+        raise ValueError(f"tree array 'distribution' must be {n_nodes} x {width}")
+
+
+def _check_children(tree: Tree, leaf: np.ndarray) -> None:
+    inner = np.flatnonzero(~leaf)
+    if not np.array_equal(np.sort(_children_of(tree, inner)), np.arange(1, len(tree.kind))):
+        raise ValueError("every node but the root must have exactly one parent")
+    if (tree.first_child[inner] <= inner).any():
+        raise ValueError("children must stand after their parent")
+    missing = tree.missing_branch[inner]
+    if (missing < 0).any() or (missing >= tree.n_children[inner]).any():
+        raise ValueError("missing values must follow one of the branches")
+
+
+def _check_branches(tree: Tree) -> None:
+    """Each split kind has the children, and the column kind, that it needs."""
+    sizes = np.array([len(column.categories) for column in tree.columns], dtype=np.int64)
+    for kind in (SplitKind.SUBSET, SplitKind.MULTIWAY):
+        nodes = np.flatnonzero(tree.kind == kind)
+        n_categories = sizes[tree.column[nodes]]
+        if (n_categories == 0).any():
+            raise ValueError("a category split tests a column without categories")
+        if kind is SplitKind.MULTIWAY and (tree.n_children[nodes] != n_categories).any():
+            raise ValueError("a multiway split needs one child per category")
+        if kind is SplitKind.SUBSET:
+            words = tree.set_start[nodes] + (n_categories + 63) // 64
+            if (tree.set_start[nodes] < 0).any() or (words > len(tree.category_sets)).any():
+                raise ValueError("a category set reaches outside 'category_sets'")
+    binary = (tree.kind == SplitKind.THRESHOLD) | (tree.kind == SplitKind.SUBSET)
+    if (tree.n_children[binary] != 2).any():
+        raise ValueError("a binary split needs two children")
+
+
+def _check_thresholds(tree: Tree) -> None:
+    nodes = np.flatnonzero(tree.kind == SplitKind.THRESHOLD)
+    if np.isnan(tree.threshold[nodes]).any():
+        raise ValueError("a threshold must be a number, not NaN")
+    for index in np.unique(tree.column[nodes]):
+        column = tree.columns[index]
+        if column.is_categorical:
+            raise ValueError(f"column '{column.name}' has no order, so no threshold can split it")
+        thresholds = tree.threshold[nodes[tree.column[nodes] == index]]
+        outside = (thresholds < 0) | (thresholds >= len(column.categories))
+        if not column.is_numeric and outside.any():
+            raise ValueError(f"a threshold of the ordered column '{column.name}' is none of its categories")
