@@ -1,1 +1,63 @@
 """treewright: decision trees and tree ensembles on tables as people have them."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+# Not left for later like the others: the package of the same name would hide the function.
+from treewright.show import show
+
+if TYPE_CHECKING:
+    from treewright import datasets, measures
+    from treewright.learners import (
+        C45Classifier,
+        CARTClassifier,
+        CARTRegressor,
+        DecisionStumpClassifier,
+        DecisionStumpRegressor,
+        DecisionTreeClassifier,
+        DecisionTreeRegressor,
+        ID3Classifier,
+        OneRClassifier,
+        RandomTreeClassifier,
+        RandomTreeRegressor,
+    )
+    from treewright.table import read_table
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "C45Classifier",
+    "CARTClassifier",
+    "CARTRegressor",
+    "DecisionStumpClassifier",
+    "DecisionStumpRegressor",
+    "DecisionTreeClassifier",
+    "DecisionTreeRegressor",
+    "ID3Classifier",
+    "OneRClassifier",
+    "RandomTreeClassifier",
+    "RandomTreeRegressor",
+    "__version__",
+    "datasets",
+    "measures",
+    "read_table",
+    "show",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name when it is first asked for: scikit-learn takes a second to import."""
+    if name not in __all__:
+        raise AttributeError(f"module 'treewright' has no attribute {name!r}")
+    if name in ("datasets", "measures"):
+        return import_module(f"treewright.{name}")
+    home = "treewright.table" if name == "read_table" else "treewright.learners"
+    found = getattr(import_module(home), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

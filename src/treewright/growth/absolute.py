@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from treewright.growth.jit import kernel
-from treewright.growth.layout import row_of
+from treewright.growth.layout import clear, row_of
 
 
 @kernel
@@ -87,8 +87,8 @@ def absolute_so_far(work, total, total_sum):
 
 
 @kernel
-def sweep_absolute(work, keys, n_groups, order, with_missing, backward, out):
-    """Disorder of the first 1, 2, .. groups of an order (or the last ones), joined by the missing rows if asked."""
+def sweep_absolute(work, keys, n_groups, with_missing, backward, out):
+    """Disorder of the first 1, 2, .. groups in order (or the last ones), joined by the missing rows if asked."""
     for i in range(work.hi - work.lo + 1):
         work.fenwick_weights[i] = 0.0
         work.fenwick_sums[i] = 0.0
@@ -97,7 +97,7 @@ def sweep_absolute(work, keys, n_groups, order, with_missing, backward, out):
         total, total_sum = add_rows(work, keys, work.group_start[n_groups], len(keys))
     for step in range(n_groups):
         j = n_groups - 1 - step if backward else step
-        g = order[j]
+        g = work.order[j]
         weight, part = add_rows(work, keys, work.group_start[g], work.group_start[g + 1])
         total += weight
         total_sum += part
@@ -105,10 +105,10 @@ def sweep_absolute(work, keys, n_groups, order, with_missing, backward, out):
 
 
 @kernel
-def absolute_by_side(work, totals):
+def absolute_by_side(work, n_sides):
     """Sum of distances of all rows to the median of their side, given the sides' weights."""
-    below = np.zeros(len(totals))
-    median = np.zeros(len(totals))
+    totals, below, median = work.side_total, work.side_below, work.side_median
+    clear(below, n_sides)
     size = work.hi - work.lo
     for i in range(size):
         row = work.ranked_row[i]
@@ -132,21 +132,19 @@ def set_side(work, keys, start, end, side):
 @kernel
 def absolute_of_sides(work, keys, n_groups, missing_with_chosen, chosen_weight, other_weight):
     """Disorder of the chosen groups and of the others together."""
-    totals = np.empty(2)
-    totals[0], totals[1] = chosen_weight, other_weight
+    work.side_total[0], work.side_total[1] = chosen_weight, other_weight
     for g in range(n_groups):
-        set_side(work, keys, work.group_start[g], work.group_start[g + 1], 0 if work.chosen[g] else 1)
-    set_side(work, keys, work.group_start[n_groups], len(keys), 0 if missing_with_chosen else 1)
-    return absolute_by_side(work, totals)
+        set_side(work, keys, work.group_start[g], work.group_start[g + 1], np.int64(not work.chosen[g]))
+    set_side(work, keys, work.group_start[n_groups], len(keys), np.int64(not missing_with_chosen))
+    return absolute_by_side(work, np.int64(2))
 
 
 @kernel
 def absolute_of_groups(work, keys, n_groups, missing_group):
     """Disorder of all groups, each for itself; the missing rows join one of them."""
-    totals = np.empty(n_groups)
     for g in range(n_groups):
-        totals[g] = work.group_weight[g]
+        work.side_total[g] = work.group_weight[g]
         set_side(work, keys, work.group_start[g], work.group_start[g + 1], g)
-    totals[missing_group] += work.group_weight[n_groups]
+    work.side_total[missing_group] += work.group_weight[n_groups]
     set_side(work, keys, work.group_start[n_groups], len(keys), missing_group)
-    return absolute_by_side(work, totals)
+    return absolute_by_side(work, n_groups)

@@ -10,7 +10,20 @@ import numpy as np
 from treewright.growth.criteria import class_disorder, split_bits
 from treewright.growth.draws import draw_below, draw_bits
 from treewright.growth.jit import kernel
-from treewright.growth.layout import MULTIWAY, MULTIWAY_SPLIT, ONE, ONE_VS_REST, clear, code_of, label_of, row_of
+from treewright.growth.layout import (
+    MULTIWAY,
+    MULTIWAY_SPLIT,
+    NO,
+    NONE,
+    ONE,
+    ONE_VS_REST,
+    YES,
+    ZERO,
+    clear,
+    code_of,
+    label_of,
+    row_of,
+)
 from treewright.growth.slots import keep_subset, open_slot, tie_width, uses_ratio
 from treewright.growth.thresholds import admits, begin_sides, rate_sides
 
@@ -26,7 +39,7 @@ def group_keys(work, keys):
     clear(work.missing, work.n_classes)
     for i in range(known, len(keys)):
         work.missing[label_of(keys[i], work)] += work.weights[row_of(keys[i])]
-    n_groups = 0
+    n_groups = ZERO
     for i in range(known):
         code = code_of(keys[i])
         if n_groups == 0 or work.group_code[n_groups - 1] != code:
@@ -48,7 +61,7 @@ def group_counts(work, n_codes):
     """Form the groups from a counted column; returns how many there are."""
     for k in range(work.n_classes):
         work.missing[k] = work.counts[n_codes, k]
-    n_groups = 0
+    n_groups = ZERO
     for code in range(n_codes):
         if work.code_rows[code] == 0:
             continue
@@ -66,7 +79,7 @@ def group_counts(work, n_codes):
 @kernel
 def heaviest_group(work, n_groups):
     """The first of the groups with the most weight: where rows without a value go."""
-    best = 0
+    best = ZERO
     for g in range(1, n_groups):
         if work.group_weight[g] > work.group_weight[best]:
             best = g
@@ -90,7 +103,7 @@ def keep_multiway(work, gain, bits, column, missing_branch):
     score = gain
     if uses_ratio(work):
         score = gain / bits if bits > 0.0 else 0.0
-    open_slot(work, score, gain, column, MULTIWAY_SPLIT, missing_branch, 0)
+    open_slot(work, score, gain, column, MULTIWAY_SPLIT, missing_branch, ZERO)
 
 
 @kernel
@@ -132,7 +145,7 @@ def move_left(work, g):
 def rate_chosen(work, n_groups, column, lighter_first):
     """Rate the split with the chosen groups on one side."""
     clear(work.left, work.n_classes)
-    left_rows = 0
+    left_rows = ZERO
     for g in range(n_groups):
         if work.chosen[g]:
             left_rows += move_left(work, g)
@@ -150,8 +163,41 @@ def rate_singles(work, n_groups, column):
         clear(work.left, work.n_classes)
         score, gain, heavier, balance, admissible = rate_left(work, move_left(work, g))
         if admissible:
-            keep_subset(work, n_groups, score, gain, column, heavier, False, balance)
+            keep_subset(work, n_groups, score, gain, column, heavier, NO, balance)
         work.chosen[g] = False
+
+
+@kernel
+def comes_before(along, a, b):
+    return along[a] < along[b] or (along[a] == along[b] and a < b)
+
+
+@kernel
+def sift_down(along, order, start, size):
+    """Let an entry of a heap sink to its place; the last of the order is at the top."""
+    item = order[start]
+    at = start
+    while 2 * at + 1 < size:
+        child = 2 * at + 1
+        if child + 1 < size and comes_before(along, order[child], order[child + 1]):
+            child += 1
+        if not comes_before(along, item, order[child]):
+            break
+        order[at] = order[child]
+        at = child
+    order[at] = item
+
+
+@kernel
+def sort_groups(along, order, n_groups):
+    """Sort the groups by a number, those with equal numbers by their codes (a heap sort)."""
+    for g in range(n_groups):
+        order[g] = g
+    for start in range(n_groups // 2 - 1, -1, -1):
+        sift_down(along, order, start, n_groups)
+    for last in range(n_groups - 1, 0, -1):
+        order[0], order[last] = order[last], order[0]
+        sift_down(along, order, ZERO, last)
 
 
 @kernel
@@ -161,12 +207,7 @@ def principal_order(work, n_groups):
     For two classes this is the order by the share of one class, which holds the best split (Breiman et al. 1984);
     for more classes it is the heuristic of Coppersmith, Hong and Hosking (1999).
     """
-    n_classes, known = work.n_classes, work.known
-    along = np.zeros(n_groups)
-    if n_classes == 2:
-        for g in range(n_groups):
-            along[g] = work.group_counts[g, 1] / work.group_weight[g]
-        return np.argsort(along, kind="mergesort")
+    n_classes, known, along, counts = work.n_classes, work.known, work.along, work.group_counts
     total = 0.0
     largest = 0
     for k in range(n_classes):
@@ -175,14 +216,14 @@ def principal_order(work, n_groups):
     direction, turned = work.first, work.second
     for k in range(n_classes):
         direction[k] = (1.0 if k == largest else 0.0) - known[k] / total
-    for _ in range(POWER_STEPS):
+    for _ in range(1 if n_classes == 2 else POWER_STEPS):
         clear(turned, n_classes)
         for g in range(n_groups):
             along[g] = 0.0
             for k in range(n_classes):
-                along[g] += (work.group_counts[g, k] / work.group_weight[g] - known[k] / total) * direction[k]
+                along[g] += (counts[g, k] / work.group_weight[g] - known[k] / total) * direction[k]
             for k in range(n_classes):
-                turned[k] += along[g] * (work.group_counts[g, k] - work.group_weight[g] * known[k] / total)
+                turned[k] += along[g] * (counts[g, k] - work.group_weight[g] * known[k] / total)
         squares = 0.0
         for k in range(n_classes):
             squares += turned[k] * turned[k]
@@ -190,15 +231,15 @@ def principal_order(work, n_groups):
             break
         for k in range(n_classes):
             direction[k] = turned[k] / np.sqrt(squares)
-    return np.argsort(along, kind="mergesort")
+    sort_groups(along, work.order, n_groups)
 
 
 @kernel
-def sweep_subsets(work, n_groups, column, order):
-    """Rate the cuts of the categories in this order; is the best of them admissible?"""
-    width = tie_width(work)
+def sweep_subsets(work, n_groups, column):
+    """Rate the cuts of the categories in their order; is the best of them admissible?"""
+    order, width = work.order, tie_width(work)
     clear(work.left, work.n_classes)
-    left_rows, best_cut = 0, -1
+    left_rows, best_cut = ZERO, NONE
     best_score, best_is_admissible, floor = -np.inf, True, -np.inf
     for j in range(n_groups - 1):
         left_rows += move_left(work, order[j])
@@ -208,22 +249,22 @@ def sweep_subsets(work, n_groups, column, order):
         if not admissible:
             continue
         if work.among > 1:
-            choose_first(work, n_groups, order, j + 1)
-            keep_subset(work, n_groups, score, gain, column, heavier, True, balance)
+            choose_first(work, n_groups, j + 1)
+            keep_subset(work, n_groups, score, gain, column, heavier, YES, balance)
         elif score > floor:
             floor, best_cut = score + width, j
     if best_cut >= 0:
-        choose_first(work, n_groups, order, best_cut + 1)
-        rate_chosen(work, n_groups, column, True)
+        choose_first(work, n_groups, best_cut + 1)
+        rate_chosen(work, n_groups, column, YES)
     return best_is_admissible
 
 
 @kernel
-def choose_first(work, n_groups, order, n_chosen):
-    """Choose the first groups of an order."""
+def choose_first(work, n_groups, n_chosen):
+    """Choose the first groups of their order."""
     clear(work.chosen, n_groups)
     for j in range(n_chosen):
-        work.chosen[order[j]] = True
+        work.chosen[work.order[j]] = True
 
 
 @kernel
@@ -274,9 +315,10 @@ def search_subsets(work, n_groups, column):
     """
     ordered_is_exact = work.n_classes == 2 and work.n_missing == 0 and not uses_ratio(work)
     if ordered_is_exact or n_groups > MAX_EXHAUSTIVE:
-        if sweep_subsets(work, n_groups, column, principal_order(work, n_groups)):
+        principal_order(work, n_groups)
+        if sweep_subsets(work, n_groups, column):
             return
     if n_groups <= MAX_EXHAUSTIVE:
         for pattern in range(1, 1 << (n_groups - 1)):
             choose_bits(work, n_groups, pattern)
-            rate_chosen(work, n_groups, column, True)
+            rate_chosen(work, n_groups, column, YES)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from treewright.growth.layout import MAX_NARROW_CODES, MAX_PACKED_CLASSES, MAX_ROWS
-from treewright.growth.ranking import fill_codes, fill_keys, order_by_code, rank_values
+from treewright.growth.ranking import BUCKETS, N_DIGITS, fill_codes, fill_keys, order_by_code, rank_values
 from treewright.growth.workspace import Data
 from treewright.table.column import Column
 
@@ -19,6 +19,9 @@ Result = TypeVar("Result")
 
 # ("bins", k), ("step", width) or None for the values themselves.
 Grid = tuple[str, float] | None
+
+# Gives the form of a kernel that is to be run: the compiled or the plain one.
+Run = Callable[[Callable[..., Any]], Any]
 
 
 def run_parallel(work: Callable[[Item], Result], items: Iterable[Item], n_threads: int) -> list[Result]:
@@ -41,6 +44,7 @@ class CodedColumn:
 
 
 def code_table(
+    run: Run,
     columns: Sequence[Column],
     values: np.ndarray,
     *,
@@ -53,7 +57,7 @@ def code_table(
     multiway: bool,
     n_threads: int,
 ) -> Data:
-    """Code all columns of a table; `labels` or `numbers` is the target."""
+    """Code all columns of a table; `labels` or `numbers` is the target, `run` gives a kernel's form to use."""
     n_rows, n_columns = values.shape
     if n_rows >= MAX_ROWS:
         raise ValueError(f"the table has {n_rows} rows; a tree can be grown from at most {MAX_ROWS - 1}")
@@ -67,20 +71,20 @@ def code_table(
         # Rows of a C-ordered table are gathered into one contiguous column at a time.
         numbers_of_column = np.ascontiguousarray(values[:, index])
         if column.is_categorical:
-            order, in_order, coded = _code_categories(column, numbers_of_column)
+            order, in_order, coded = _code_categories(run, column, numbers_of_column)
         else:
-            order, in_order, coded = _code_numbers(column, numbers_of_column, grid)
+            order, in_order, coded = _code_numbers(run, column, numbers_of_column, grid)
         if coded.is_wide:
-            fill_keys(order, in_order, packed, keys[index])
+            run(fill_keys)(order, in_order, packed, keys[index])
         else:
-            fill_codes(order, in_order, codes[index])
+            run(fill_codes)(order, in_order, codes[index])
         return coded
 
     coded = run_parallel(code, range(n_columns), n_threads)
     if sort_target:
         assert numbers is not None
-        order, in_order, _ = rank_values(numbers, n_rows)
-        fill_keys(order, in_order, packed, keys[n_columns])
+        order, in_order, _ = _rank(run, numbers, n_rows)
+        run(fill_keys)(order, in_order, packed, keys[n_columns])
     lengths = np.array([len(column.values) for column in coded], dtype=np.int64)
     return Data(
         codes=codes,
@@ -104,20 +108,33 @@ def code_table(
     )
 
 
-def _code_categories(column: Column, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray, CodedColumn]:
+def _code_categories(run: Run, column: Column, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray, CodedColumn]:
     n_codes = len(column.categories)
     missing = ~(indices >= 0)
     codes = np.where(missing, n_codes, indices).astype(np.uint32)
-    order, in_order = order_by_code(codes, n_codes + 1)
+    order, in_order = np.empty(len(codes), np.uint32), np.empty(len(codes), np.uint32)
+    run(order_by_code)(codes, np.zeros(n_codes + 2, np.int64), order, in_order)
     coded = CodedColumn(n_codes > MAX_NARROW_CODES, n_codes, np.empty(0), True, bool(missing.any()))
     return order, in_order, coded
 
 
+def _rank(run: Run, numbers: np.ndarray, n_known: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Row order, codes in that order, and the distinct values of a contiguous column."""
+    words, spare_words = np.empty(n_known, np.uint64), np.empty(n_known, np.uint64)
+    order, spare_order = np.empty(len(numbers), np.uint32), np.empty(len(numbers), np.uint32)
+    counts = np.zeros((N_DIGITS, BUCKETS), np.uint32)
+    codes, values = np.empty(len(numbers), np.uint32), np.empty(n_known)
+    bits = numbers.view(np.uint64)
+    n_distinct = run(rank_values)(
+        numbers, bits, words, spare_words, order, spare_order, counts, codes, values)
+    return order, codes, values[:n_distinct].copy()
+
+
 def _code_numbers(
-    column: Column, numbers: np.ndarray, grid: Grid
+    run: Run, column: Column, numbers: np.ndarray, grid: Grid
 ) -> tuple[np.ndarray, np.ndarray, CodedColumn]:
     n_known = len(numbers) - int(np.count_nonzero(np.isnan(numbers)))
-    order, codes, values = rank_values(numbers, n_known)
+    order, codes, values = _rank(run, numbers, n_known)
     has_missing = n_known < len(numbers)
     if not column.is_numeric or grid is None or len(values) == 0:
         # A cut in an ordered column is named by its last category, not by a point between two.

@@ -3,21 +3,55 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from treewright.growth.coding import Grid, code_table, run_parallel
+from treewright.growth.coding import Grid, Run, code_table, run_parallel
 from treewright.growth.criteria import ABSOLUTE_ERROR, CRITERIA
+from treewright.growth.jit import compiled, is_compiled
 from treewright.growth.layout import MULTIWAY
 from treewright.growth.loop import grow
-from treewright.growth.workspace import Data, Recipe
+from treewright.growth.workspace import (
+    N_DEFERRED,
+    N_NODES,
+    N_SET_WORDS,
+    NODES_WANTED,
+    WORDS_WANTED,
+    Data,
+    Recipe,
+    make_arrays,
+    with_more_room,
+)
 from treewright.table.column import Column
 
 # Tables below this many cells are grown in one go: starting threads would take longer.
 MIN_CELLS_FOR_THREADS = 1 << 19
+
+
+# Tables up to this many cells are grown by the plain kernels, unless the compiled ones are at hand already.
+MAX_CELLS_FOR_PLAIN = 1 << 11
+
+
+def choose_form(n_cells: int) -> Run:
+    """The form in which to run kernels. The result is the same; TREEWRIGHT_COMPILE=1 or 0 forces one of them."""
+    forced = os.environ.get("TREEWRIGHT_COMPILE", "")
+    plain = n_cells <= MAX_CELLS_FOR_PLAIN and not is_compiled()
+    if forced == "0" or (plain and forced != "1"):
+        return run_plain
+    return compiled
+
+
+def run_plain(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel as the Python function it is, with the silent arithmetic of machine code."""
+
+    def run(*arguments: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return kernel(*arguments)
+
+    return run
 
 
 @dataclass(frozen=True)
@@ -67,7 +101,9 @@ def grow_tree(
     """Grow one tree from a table and its target (`labels` of classes, or `numbers`)."""
     n_rows, n_columns = values.shape
     n_threads = usable_threads(n_jobs) if n_rows * n_columns >= MIN_CELLS_FOR_THREADS else 1
+    run = choose_form(n_rows * n_columns)
     data = code_table(
+        run,
         columns,
         values,
         labels=labels,
@@ -79,7 +115,7 @@ def grow_tree(
         multiway=recipe.categorical == MULTIWAY,
         n_threads=n_threads,
     )
-    return number_level_by_level(join_parts(*grow_parts(data, recipe, seed, n_threads)))
+    return number_level_by_level(join_parts(*grow_parts(run, data, recipe, seed, n_threads)))
 
 
 class Part(NamedTuple):
@@ -90,7 +126,7 @@ class Part(NamedTuple):
     threshold: np.ndarray
     first_child: np.ndarray
     n_children: np.ndarray
-    missing_branch: np.ndarray
+    missing: np.ndarray
     set_start: np.ndarray
     weight: np.ndarray
     spread: np.ndarray
@@ -104,20 +140,38 @@ class Part(NamedTuple):
     deferred: np.ndarray
 
 
-def grow_parts(data: Data, recipe: Recipe, seed: int, n_threads: int) -> tuple[list[int], list[Part]]:
+def grow_part(
+    run: Run, data: Data, recipe: Recipe, place: tuple[int, int, int, np.uint64], defer_below: int
+) -> Part:
+    """Grow the tree of some rows: where they begin and end, their depth and their seed."""
+    numbers = data.numbers if data.n_classes == 0 else None
+    arrays = make_arrays(data, recipe, place[1] - place[0])
+    fixed = (recipe, data.weighted, data.n_classes, data.target_line, *place, defer_below, numbers)
+    run(grow)(arrays, *fixed)
+    while arrays.progress[NODES_WANTED] > 0:
+        arrays = with_more_room(arrays, arrays.progress[NODES_WANTED], arrays.progress[WORDS_WANTED])
+        run(grow)(arrays, *fixed)
+    n_nodes = int(arrays.progress[N_NODES])
+    return Part(
+        *(getattr(arrays, f"node_{name}")[:n_nodes].copy() for name in Part._fields[:-2]),
+        arrays.set_words[: int(arrays.progress[N_SET_WORDS])].copy(),
+        arrays.deferred[: int(arrays.progress[N_DEFERRED])].copy(),
+    )
+
+
+def grow_parts(run: Run, data: Data, recipe: Recipe, seed: int, n_threads: int) -> tuple[list[int], list[Part]]:
     """The top of the tree, then the subtrees below it; and the node of the top that each of those hangs from.
 
     The subtrees work on rows of their own, so they can grow at the same time; the tree does not depend on how it
     was cut up. A tree grown best leaf first cannot be cut up.
     """
     n_rows = len(data.rows)
-    numbers = data.numbers if data.n_classes == 0 else None
     defer_below = n_rows // (2 * n_threads) if n_threads > 1 and recipe.max_leaf_nodes == 0 else 0
-    top = Part(*grow(data, recipe, 0, n_rows, 0, np.uint64(seed), defer_below, numbers))
+    top = grow_part(run, data, recipe, (0, n_rows, 0, np.uint64(seed)), defer_below)
 
     def grow_below(node: int) -> Part:
-        place = (top.lo[node], top.hi[node], int(top.depth[node]), top.seed[node])
-        return Part(*grow(data, recipe, *place, 0, numbers))
+        place = (int(top.lo[node]), int(top.hi[node]), int(top.depth[node]), top.seed[node])
+        return grow_part(run, data, recipe, place, 0)
 
     # The largest first, so that no thread is left with a large one at the end.
     hangs_from = sorted((int(node) for node in top.deferred), key=lambda node: top.lo[node] - top.hi[node])
@@ -156,7 +210,7 @@ def number_level_by_level(tree: Part) -> GrownTree:
         threshold=ordered.threshold,
         first_child=first_child,
         n_children=ordered.n_children,
-        missing_branch=ordered.missing_branch,
+        missing_branch=ordered.missing,
         set_start=ordered.set_start,
         category_sets=ordered.set_words,
         weight=ordered.weight,

@@ -1,23 +1,176 @@
-"""The one decorator of the compiled kernels, its options, and where their machine code is kept."""
+"""The decorators of the kernels, how Numba compiles them, and where their machine code is kept.
+
+A kernel is an ordinary Python function until someone asks for its compiled form. Small tables are grown by the plain
+functions: they are done before Numba would have been imported. Both forms are the same source and give the same bits.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import importlib
 import os
+import sys
 import tempfile
+import threading
+import types
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numba
+KERNEL_MODULES = ("ranking", "loop", "descend")
+
+_roles: dict[Callable[..., Any], str] = {}
+_replacements: dict[Callable[..., Any], Callable[[], Any]] = {}
+_compiled: dict[Callable[..., Any], Any] = {}
+_lock = threading.Lock()
+
+
+def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Mark a function that only other kernels call.
+
+    Numba compiles it once for each combination of argument types, and a constant written into a call has a type of
+    its own. Call kernels with the named constants of `layout`, not with 0, -1 or True.
+    """
+    _roles[function] = "kernel"
+    return function
+
+
+def part(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Mark a function that is compiled as a part of its only caller."""
+    _roles[function] = "part"
+    return function
+
+
+def entry(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Mark a kernel that Python calls; its machine code is kept with that of all kernels it calls."""
+    _roles[function] = "entry"
+    return function
+
+
+def replaced(build: Callable[[], Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Mark a plain function whose compiled form `build` makes."""
+
+    def mark(function: Callable[..., Any]) -> Callable[..., Any]:
+        _replacements[function] = build
+        return function
+
+    return mark
+
+
+def is_compiled() -> bool:
+    """Have compiled kernels been asked for in this process?"""
+    return bool(_compiled)
+
+
+def compiled(function: Callable[..., Any]) -> Any:
+    """The compiled form of an entry kernel. Numba is imported when this is first called."""
+    with _lock:
+        if not _compiled:
+            _compiled.update(_compile_all())
+    return _compiled[function]
+
+
+def _compile_all() -> dict[Callable[..., Any], Any]:
+    """Hand all kernels to Numba, which compiles each when it is first called.
+
+    Numba finds a kernel's callees among its global names. The plain functions keep theirs, because another thread may
+    be running them; the compiled ones get copies in which every kernel is the compiled one.
+    """
+    for name in KERNEL_MODULES:
+        importlib.import_module(f"treewright.growth.{name}")
+    scopes: dict[str, dict[str, Any]] = {}
+    for function in _roles:
+        scopes.setdefault(function.__module__, dict(vars(sys.modules[function.__module__])))
+    forms = {function: build() for function, build in _replacements.items()}
+    for function, role in _roles.items():
+        copy = types.FunctionType(function.__code__, scopes[function.__module__], function.__name__)
+        copy.__qualname__, copy.__module__ = function.__qualname__, function.__module__
+        forms[function] = _hand_to_numba(copy, role)
+    for scope in scopes.values():
+        scope.update({name: forms[value] for name, value in scope.items() if _is_form_of(value, forms)})
+    return forms
+
+
+def _is_form_of(value: Any, forms: dict[Callable[..., Any], Any]) -> bool:
+    return isinstance(value, types.FunctionType) and value in forms
+
+
+def _hand_to_numba(function: Callable[..., Any], role: str) -> Any:
+    """A dispatcher for this kernel.
+
+    Division follows IEEE (no exception inside a kernel) and fast-math is off: sums keep their written order, so that
+    results are the same bits everywhere.
+    """
+    import numba
+
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+    if role == "part":
+        return numba.njit(inline="always", **options)(function)
+    if role == "kernel":
+        options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+        return numba.njit(pipeline_class=_make_inner_compiler(), **options)(function)
+    usual_directory = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = cache_directory()
+    try:
+        return numba.njit(cache=True, no_cfunc_wrapper=True, **options)(function)
+    finally:
+        numba.config.CACHE_DIR = usual_directory
+
+
+_inner_compiler: Any = None
+
+
+def _make_inner_compiler() -> Any:
+    """A Numba compiler that leaves an inner kernel as it is, to be optimised once, within the entry that uses it.
+
+    Numba's own compiler optimises every kernel and makes machine code of it, and then again within each caller, which
+    takes several times as long. If Numba's insides change, its own compiler does as well.
+    """
+    global _inner_compiler
+    if _inner_compiler is not None:
+        return _inner_compiler
+    from numba.core.codegen import JITCodeLibrary
+    from numba.core.compiler import Compiler
+
+    class NoEnvironment:
+        """Inner kernels raise and print nothing, so they need no environment."""
+
+        def set_env(self, name: str, environment: Any) -> None:
+            pass
+
+    class UnfinishedLibrary(JITCodeLibrary):  # type: ignore[misc, unused-ignore]
+        codegen = NoEnvironment()
+
+        def _optimize_final_module(self) -> None:
+            pass
+
+        def _finalize_final_module(self) -> None:
+            self._finalize_dynamic_globals()
+            self._finalized = True
+
+        def get_pointer_to_function(self, name: str) -> int:
+            return 0
+
+    class InnerCompiler(Compiler):  # type: ignore[misc, unused-ignore]
+        def define_pipelines(self) -> Any:
+            self.state.library = UnfinishedLibrary(self.state.targetctx.codegen(), "kernel")
+            self.state.library.enable_object_caching()
+            return super().define_pipelines()
+
+    expected = ("_optimize_final_module", "_finalize_final_module", "_finalize_dynamic_globals")
+    as_expected = all(hasattr(JITCodeLibrary, name) for name in expected)
+    _inner_compiler = InnerCompiler if as_expected else Compiler
+    return _inner_compiler
 
 
 def kernel_sources_digest() -> str:
     """A short name for the state of all kernel sources and of what else shapes their machine code.
 
-    Numba's own cache looks only at the file of the function it compiles, so a change in a helper of another
-    file would leave stale code in use. A directory named by this digest cannot hold stale code.
+    Numba's own cache looks only at the file of the function it compiles, so a change in a helper of another file
+    would leave stale code in use. A directory named by this digest cannot hold stale code.
     """
+    import numba
+
     digest = hashlib.sha256()
     for path in sorted(Path(__file__).parent.glob("*.py")):
         digest.update(path.name.encode())
@@ -39,26 +192,3 @@ def cache_directory() -> str:
         if os.access(directory, os.W_OK):
             return str(directory)
     return ""
-
-
-_CACHE_DIRECTORY = cache_directory()
-
-
-# Division follows IEEE (no exception inside a kernel) and fast-math is off: sums keep their written order, so that
-# results are the same bits everywhere.
-_OPTIONS = {"nogil": True, "error_model": "numpy"}
-
-
-def kernel(function: Callable[..., Any]) -> Any:
-    """Compile a function that only other kernels call: no way in from Python, no copy in the cache."""
-    return numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS)(function)
-
-
-def entry(function: Callable[..., Any]) -> Any:
-    """Compile a kernel that Python calls, and keep its machine code with that of all kernels it calls."""
-    usual_directory = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = _CACHE_DIRECTORY
-    try:
-        return numba.njit(cache=True, no_cfunc_wrapper=True, **_OPTIONS)(function)
-    finally:
-        numba.config.CACHE_DIR = usual_directory

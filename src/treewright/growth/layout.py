@@ -6,16 +6,22 @@ import numpy as np
 
 from treewright.growth.jit import kernel
 
+# Typed constants, because a literal in a call would make Numba compile the callee once more.
+ZERO = np.int64(0)
+NONE = np.int64(-1)
+YES = np.bool_(True)
+NO = np.bool_(False)
+
 # How a column of categories is split.
-MULTIWAY = 0
-SUBSET = 1
-ONE_VS_REST = 2
+MULTIWAY = np.int64(0)
+SUBSET = np.int64(1)
+ONE_VS_REST = np.int64(2)
 
 # Kinds of split in the finished tree; tree.SplitKind has the same numbers.
-LEAF_NODE = 0
-THRESHOLD_SPLIT = 1
-SUBSET_SPLIT = 2
-MULTIWAY_SPLIT = 3
+LEAF_NODE = np.int64(0)
+THRESHOLD_SPLIT = np.int64(1)
+SUBSET_SPLIT = np.int64(2)
+MULTIWAY_SPLIT = np.int64(3)
 
 # A key holds a row's code in the upper 28 bits, the row in the middle 28 and its class in the low 8 when there
 # are few enough classes, so that a sorted column can be scanned without looking anything up.

@@ -8,10 +8,10 @@ from treewright.growth.absolute import prepare_medians
 from treewright.growth.criteria import ABSOLUTE_ERROR, POISSON
 from treewright.growth.draws import draw_below, seed_of_branch
 from treewright.growth.jit import entry, kernel
-from treewright.growth.layout import LEAF_NODE, MULTIWAY_SPLIT, SUBSET_SPLIT, THRESHOLD_SPLIT
+from treewright.growth.layout import LEAF_NODE, MULTIWAY_SPLIT, SUBSET_SPLIT, THRESHOLD_SPLIT, ZERO
 from treewright.growth.partition import divide_columns, divide_line, divide_rows, mark_branches
 from treewright.growth.search import measure_classes, measure_numbers, search_node
-from treewright.growth.workspace import add_node, enlarged, make_room_for_nodes, new_work
+from treewright.growth.workspace import add_node, close_work, open_work
 
 # The mark of a measured node that may be split, in the place of its kind, until it is searched.
 OPEN_NODE = 255
@@ -87,8 +87,6 @@ def keep_set(work, node, slot):
     """Copy the category set of a slot to the tree."""
     n_words = (work.n_codes[work.slot_column[slot]] + 63) // 64
     start = work.n_set_words
-    if start + n_words > len(work.set_words):
-        work.set_words = enlarged(work.set_words, start, 2 * (start + n_words))
     for w in range(n_words):
         work.set_words[start + w] = work.slot_words[slot * work.n_words + w]
     work.node_set_start[node] = start
@@ -102,7 +100,7 @@ def find_split(work, node, numbers):
     search_node(work, work.node_seed[node], numbers)
     if work.filled == 0:
         return False
-    slot = draw_below(work.state, work.filled) if work.among > 1 else np.int64(0)
+    slot = draw_below(work.state, work.filled) if work.among > 1 else ZERO
     gain = work.slot_gain[slot] / work.weight
     if work.min_gain > 0.0 and gain < work.min_gain:
         return False
@@ -145,7 +143,6 @@ def divide(work, node, numbers):
     if work.target_line >= 0:
         divide_line(work, node, work.target_line)
     n_children = np.int64(work.node_n_children[node])
-    make_room_for_nodes(work, n_children)
     first = work.n_nodes
     work.node_first_child[node] = first
     lo = work.node_lo[node]
@@ -175,8 +172,6 @@ def comes_first(work, a, b):
 @kernel
 def push(work, node):
     """Add a node to the waiting ones, a binary heap with the next node at its top."""
-    if work.n_waiting == len(work.heap):
-        work.heap = enlarged(work.heap, work.n_waiting, 2 * work.n_waiting)
     heap = work.heap
     at = work.n_waiting
     while at > 0 and comes_first(work, node, heap[(at - 1) // 2]):
@@ -208,8 +203,6 @@ def pop(work):
 
 @kernel
 def defer(work, node):
-    if work.n_deferred == len(work.deferred):
-        work.deferred = enlarged(work.deferred, work.n_deferred, 2 * work.n_deferred)
     work.deferred[work.n_deferred] = node
     work.n_deferred += 1
 
@@ -224,53 +217,40 @@ def settle(work, node, defer_below, numbers):
         push(work, node)
 
 
+@kernel
+def begin(work, lo, hi, depth, seed, numbers):
+    """Enter the root."""
+    root = add_node(work, lo, hi, depth, seed)
+    work.n_leaves = 1
+    if measure(work, root, numbers):
+        settle(work, root, ZERO, numbers)
+
+
 @entry
-def grow(data, recipe, lo, hi, depth, seed, defer_below, numbers):
+def grow(arrays, recipe, weighted, n_classes, target_line, lo, hi, depth, seed, defer_below, numbers):
     """Grow the tree of the rows lo..hi-1 of the row list; `numbers` is None for a class target.
 
-    Nodes of at most `defer_below` rows that could be split are left alone and returned last, so that each can be
-    grown as a tree of its own, at the same time as the others.
+    Nodes of at most `defer_below` rows that could be split are left alone and noted in `deferred`, so that each can
+    be grown as a tree of its own, at the same time as the others. When the arrays are full, `progress` tells how much
+    more room is wanted, and a second call goes on from there.
     """
-    work = new_work(data, recipe, hi - lo)
-    make_room_for_nodes(work, 1)
-    add_node(work, lo, hi, depth, seed)
-    if measure(work, 0, numbers):
-        settle(work, 0, 0, numbers)
-    n_leaves = 1
+    work = open_work(arrays, recipe, weighted, n_classes, target_line)
+    if work.n_nodes == 0:
+        begin(work, lo, hi, depth, seed, numbers)
     while work.n_waiting > 0:
+        n_children = np.int64(work.node_n_children[work.heap[0]])
+        n_words = n_children * work.n_words
+        no_room = work.n_nodes + n_children > len(work.node_kind)
+        if no_room or work.n_set_words + n_words > len(work.set_words):
+            close_work(work, n_children, n_words)
+            return
         node = pop(work)
-        n_more = work.node_n_children[node] - 1
-        if work.max_leaf_nodes > 0 and n_leaves + n_more > work.max_leaf_nodes:
+        if work.max_leaf_nodes > 0 and work.n_leaves + n_children - 1 > work.max_leaf_nodes:
             undo_split(work, node)
             continue
-        n_leaves += n_more
+        work.n_leaves += n_children - 1
         first = divide(work, node, numbers)
-        for child in range(first, first + n_more + 1):
+        for child in range(first, first + n_children):
             if work.node_kind[child] == OPEN_NODE:
                 settle(work, child, defer_below, numbers)
-    return finished(work)
-
-
-@kernel
-def finished(work):
-    """The arrays of the tree as far as they are filled, then the nodes left for later."""
-    n = work.n_nodes
-    return (
-        work.node_kind[:n],
-        work.node_column[:n],
-        work.node_threshold[:n],
-        work.node_first_child[:n],
-        work.node_n_children[:n],
-        work.node_missing[:n],
-        work.node_set_start[:n],
-        work.node_weight[:n],
-        work.node_spread[:n],
-        work.node_gain[:n],
-        work.node_distribution[:n],
-        work.node_depth[:n],
-        work.node_lo[:n],
-        work.node_hi[:n],
-        work.node_seed[:n],
-        work.set_words[: work.n_set_words],
-        work.deferred[: work.n_deferred],
-    )
+    close_work(work, ZERO, ZERO)

@@ -17,6 +17,7 @@ from treewright.growth.categories import (
     enough_branches,
     heaviest_group,
     keep_multiway,
+    sort_groups,
 )
 from treewright.growth.criteria import (
     ABSOLUTE_ERROR,
@@ -26,7 +27,7 @@ from treewright.growth.criteria import (
     moments_disorder,
 )
 from treewright.growth.jit import kernel
-from treewright.growth.layout import MULTIWAY, ONE_VS_REST, clear, code_of, row_of
+from treewright.growth.layout import MULTIWAY, NO, NONE, ONE_VS_REST, YES, ZERO, clear, code_of, row_of
 from treewright.growth.slots import keep_cut, keep_subset, slot_floor, tie_width
 from treewright.growth.thresholds import draw_cut
 
@@ -48,7 +49,7 @@ def scan_keys_squared(work, keys, column):
             # Targets are taken from the node's mean, so the sums of the two sides cancel.
             gain = left_sum * left_sum * (total / (left_weight * (total - left_weight)))
             if gain > floor and i >= margin and n - i >= margin:
-                keep_cut(work, gain, gain, column, previous, code, True, 0)
+                keep_cut(work, gain, gain, column, previous, code, YES, ZERO)
                 floor = slot_floor(work)
             previous = code
         row = row_of(key)
@@ -64,15 +65,15 @@ def scan_counts_squared(work, column):
     counts, rows, total = work.counts, work.code_rows, work.weight
     n_rows = work.hi - work.lo
     left_sum = left_weight = 0.0
-    left_rows = 0
-    previous = -1
+    left_rows = ZERO
+    previous = NONE
     for code in range(work.n_codes[column]):
         if rows[code] == 0:
             continue
         if previous >= 0:
             gain = left_sum * left_sum * (total / (left_weight * (total - left_weight)))
             if gain > floor and min(left_rows, n_rows - left_rows) >= work.min_samples_leaf:
-                keep_cut(work, gain, gain, column, previous, code, True, 0)
+                keep_cut(work, gain, gain, column, previous, code, YES, ZERO)
                 floor = slot_floor(work)
         previous = code
         left_rows += rows[code]
@@ -101,8 +102,7 @@ def measure_group(work, keys, g, start, end, code):
 def group_numbers(work, keys):
     """Form the groups from a sorted column; returns how many there are, the missing rows stand after them."""
     known = len(keys) - work.n_missing
-    n_groups = 0
-    start = 0
+    n_groups = start = ZERO
     while start < known:
         code = code_of(keys[start])
         end = start
@@ -111,7 +111,7 @@ def group_numbers(work, keys):
         measure_group(work, keys, n_groups, start, end, code)
         n_groups += 1
         start = end
-    measure_group(work, keys, n_groups, known, len(keys), -1)
+    measure_group(work, keys, n_groups, known, len(keys), NONE)
     return n_groups
 
 
@@ -124,31 +124,31 @@ def join_group(work, g, weight, mean, squares):
 
 
 @kernel
-def sweep_moments(work, n_groups, order, with_missing, backward, out):
-    """Disorder of the first 1, 2, .. groups of an order (or the last ones), joined by the missing rows if asked."""
+def sweep_moments(work, n_groups, with_missing, backward, out):
+    """Disorder of the first 1, 2, .. groups in order (or the last ones), joined by the missing rows if asked."""
     weight = mean = squares = 0.0
     if with_missing:
         weight, mean, squares = join_group(work, n_groups, weight, mean, squares)
     for step in range(n_groups):
         j = n_groups - 1 - step if backward else step
-        weight, mean, squares = join_group(work, order[j], weight, mean, squares)
+        weight, mean, squares = join_group(work, work.order[j], weight, mean, squares)
         out[j] = moments_disorder(weight, mean, squares, work.mean, work.criterion)
 
 
 @kernel
-def sweep_order(work, keys, n_groups, order):
-    """Fill `before` and `after` for all cuts of an order: line 0 without the missing rows, line 1 with them."""
+def sweep_order(work, keys, n_groups):
+    """Fill `before` and `after` for all cuts in order: line 0 without the missing rows, line 1 with them."""
     weight = 0.0
     for j in range(n_groups):
-        weight += work.group_weight[order[j]]
+        weight += work.group_weight[work.order[j]]
         work.weight_before[j] = weight
     for with_missing in range(2 if work.n_missing > 0 else 1):
         for backward in range(2):
             out = work.after[with_missing] if backward else work.before[with_missing]
             if work.criterion == ABSOLUTE_ERROR:
-                sweep_absolute(work, keys, n_groups, order, with_missing == 1, backward == 1, out)
+                sweep_absolute(work, keys, n_groups, with_missing == 1, backward == 1, out)
             else:
-                sweep_moments(work, n_groups, order, with_missing == 1, backward == 1, out)
+                sweep_moments(work, n_groups, with_missing == 1, backward == 1, out)
 
 
 @kernel
@@ -170,7 +170,9 @@ def search_number_thresholds(work, keys, n_groups, column):
     """Rate the cuts of a numeric column for any criterion, gaps allowed."""
     if work.random_cuts:
         draw_cut(work, column, work.group_code[0], work.group_code[n_groups - 1])
-    sweep_order(work, keys, n_groups, np.arange(n_groups))
+    for g in range(n_groups):
+        work.order[g] = g
+    sweep_order(work, keys, n_groups)
     for j in range(n_groups - 1):
         cut, after = work.group_code[j], work.group_code[j + 1]
         if work.drawn_cut >= 0 and not cut <= work.drawn_cut < after:
@@ -209,7 +211,7 @@ def rate_moments(work, keys, n_groups, column, chosen, others, chosen_rows, ligh
 def rate_chosen_numbers(work, keys, n_groups, column, lighter_first):
     """Rate the split with the chosen groups on one side."""
     w1 = m1 = s1 = w2 = m2 = s2 = 0.0
-    chosen_rows = 0
+    chosen_rows = ZERO
     for g in range(n_groups):
         if work.chosen[g]:
             w1, m1, s1 = join_group(work, g, w1, m1, s1)
@@ -222,18 +224,18 @@ def rate_chosen_numbers(work, keys, n_groups, column, lighter_first):
 @kernel
 def rate_single_numbers(work, keys, n_groups, column):
     """Rate each category against all others; of two categories, one says it all."""
-    after = np.zeros((n_groups + 1, 3))
+    # Moments of all groups from g on; the arrays of the sweeps are free here.
+    weight, mean, squares = work.before[0], work.before[1], work.after[0]
+    weight[n_groups] = mean[n_groups] = squares[n_groups] = 0.0
     for g in range(n_groups - 1, -1, -1):
-        after[g, 0], after[g, 1], after[g, 2] = join_group(
-            work, g, after[g + 1, 0], after[g + 1, 1], after[g + 1, 2]
-        )
+        weight[g], mean[g], squares[g] = join_group(work, g, weight[g + 1], mean[g + 1], squares[g + 1])
     clear(work.chosen, n_groups)
     w0 = m0 = s0 = 0.0
     for g in range(n_groups if n_groups > 2 else 1):
         work.chosen[g] = True
-        others = join_moments(w0, m0, s0, after[g + 1, 0], after[g + 1, 1], after[g + 1, 2])
+        others = join_moments(w0, m0, s0, weight[g + 1], mean[g + 1], squares[g + 1])
         chosen = (work.group_weight[g], work.group_mean[g], work.group_squares[g])
-        rate_moments(work, keys, n_groups, column, chosen, others, work.group_rows[g], False)
+        rate_moments(work, keys, n_groups, column, chosen, others, work.group_rows[g], NO)
         work.chosen[g] = False
         w0, m0, s0 = join_group(work, g, w0, m0, s0)
 
@@ -260,24 +262,25 @@ def search_number_multiway(work, keys, n_groups, column):
 @kernel
 def sweep_number_subsets(work, keys, n_groups, column):
     """Rate the cuts of the categories ordered by their mean; is the best of them allowed?"""
-    order = np.argsort(work.group_mean[:n_groups], kind="mergesort")
-    sweep_order(work, keys, n_groups, order)
+    sort_groups(work.group_mean, work.order, n_groups)
+    order = work.order
+    sweep_order(work, keys, n_groups)
     width = tie_width(work)
     best, best_is_allowed, floor = -np.inf, True, -np.inf
-    best_cut, left_rows = -1, 0
+    best_cut, left_rows = NONE, ZERO
     for j in range(n_groups - 1):
         left_rows += work.group_rows[order[j]]
         gain, _, _, allowed = rate_position(work, n_groups, j, left_rows)
         if gain > best + width:
             best, best_is_allowed = gain, allowed
         if allowed and work.among > 1:
-            choose_first(work, n_groups, order, j + 1)
-            rate_chosen_numbers(work, keys, n_groups, column, True)
+            choose_first(work, n_groups, j + 1)
+            rate_chosen_numbers(work, keys, n_groups, column, YES)
         elif allowed and gain > floor:
             floor, best_cut = gain + width, j
     if best_cut >= 0:
-        choose_first(work, n_groups, order, best_cut + 1)
-        rate_chosen_numbers(work, keys, n_groups, column, True)
+        choose_first(work, n_groups, best_cut + 1)
+        rate_chosen_numbers(work, keys, n_groups, column, YES)
     return best_is_allowed
 
 
@@ -295,7 +298,7 @@ def search_number_subsets(work, keys, n_groups, column):
     if n_groups <= MAX_EXHAUSTIVE:
         for pattern in range(1, 1 << (n_groups - 1)):
             choose_bits(work, n_groups, pattern)
-            rate_chosen_numbers(work, keys, n_groups, column, True)
+            rate_chosen_numbers(work, keys, n_groups, column, YES)
 
 
 @kernel

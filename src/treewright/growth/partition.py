@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from treewright.growth.jit import kernel
-from treewright.growth.layout import MULTIWAY_SPLIT, ONE, THRESHOLD_SPLIT, code_of, has_bit, row_of
+from treewright.growth.layout import MULTIWAY_SPLIT, ONE, THRESHOLD_SPLIT, ZERO, code_of, has_bit, row_of
 
 
 @kernel
@@ -27,7 +27,7 @@ def mark_branches(work, node):
     kind, cut = np.int64(work.node_kind[node]), work.node_cut[node]
     missing_branch = np.int64(work.node_missing[node])
     missing_code = work.n_codes[column]
-    words, set_start = work.set_words, max(work.node_set_start[node], 0)
+    words, set_start = work.set_words, max(work.node_set_start[node], ZERO)
     rows, sizes, side, branch = work.rows, work.sizes, work.side, work.branch
     wide, many = work.is_wide[column], kind == MULTIWAY_SPLIT
     keys, codes = work.keys[column], work.codes[column]

@@ -32,14 +32,15 @@ def count_digits(words, counts):
 
 
 @kernel
-def radix_sort(words, order, spare_words, spare_order):
+def radix_sort(words, order, spare_words, spare_order, counts):
     """Sort words and the row numbers beside them, stably, least significant digit first.
 
-    Digit places where all words agree are passed over: numbers of low precision sort in a few passes.
+    Digit places where all words agree are passed over: numbers of low precision sort in a few passes. Returns
+    whether the result stands in the spare arrays.
     """
     n = np.uint64(len(words))
-    counts = np.zeros((N_DIGITS, BUCKETS), np.uint32)
     count_digits(words, counts)
+    in_spare = False
     for digit in range(N_DIGITS):
         shift = np.uint64(digit * DIGIT_BITS)
         if counts[digit, (words[0] >> shift) & np.uint64(BUCKETS - 1)] == n:
@@ -57,21 +58,19 @@ def radix_sort(words, order, spare_words, spare_order):
             spare_order[to] = order[i]
         words, spare_words = spare_words, words
         order, spare_order = spare_order, order
-    return words, order
+        in_spare = not in_spare
+    return in_spare
 
 
 @entry
-def rank_values(column, n_known):
-    """Sort a column: the row order (missing rows last), each row's code in that order, the distinct values.
+def rank_values(column, bits, words, spare_words, order, spare_order, counts, codes, values):
+    """Sort a column: the row order (missing rows last) and each row's code in that order; the distinct values.
 
-    `n_known` is the number of entries that are not NaN.
+    `bits` is the column's memory as unsigned words; `words` and `spare_words` have one entry per row that is not
+    NaN. Returns the number of distinct values.
     """
-    n = len(column)
-    words = np.empty(n_known, np.uint64)
-    order = np.empty(n, np.uint32)
-    bits = column.view(np.uint64)
-    known = 0
-    missing = n_known
+    n, n_known = len(column), len(words)
+    known, missing = 0, n_known
     for row in range(n):
         if np.isnan(column[row]):
             order[missing] = row
@@ -80,23 +79,18 @@ def rank_values(column, n_known):
         words[known] = sortable_bits(bits[row]) if column[row] != 0.0 else SIGN
         order[known] = row
         known += 1
-    if n_known == 0:
-        return order, np.zeros(n, np.uint32), np.empty(0)
-    _, sorted_order = radix_sort(
-        words, order[:n_known], np.empty(n_known, np.uint64), np.empty(n_known, np.uint32)
-    )
-    order[:n_known] = sorted_order
-    codes = np.empty(n, np.uint32)
-    distinct = 0
+    if n_known > 0 and radix_sort(words, order, spare_words, spare_order, counts):
+        for i in range(n_known):
+            order[i] = spare_order[i]
+    distinct = -1
     for i in range(n_known):
-        if i > 0 and column[order[i]] != column[order[i - 1]]:
+        if i == 0 or column[order[i]] != column[order[i - 1]]:
             distinct += 1
+            values[distinct] = column[order[i]]
         codes[i] = distinct
-    values = np.empty(distinct + 1)
-    for i in range(n_known):
-        values[codes[i]] = column[order[i]]
-    codes[n_known:] = distinct + 1
-    return order, codes, values
+    for i in range(n_known, n):
+        codes[i] = distinct + 1
+    return distinct + 1
 
 
 @entry
@@ -115,18 +109,17 @@ def fill_codes(order, codes, narrow):
 
 
 @entry
-def order_by_code(codes, n_codes):
-    """Rows in order of their code, stably, with the codes in that order (a counting sort)."""
-    start = np.zeros(n_codes + 2, np.int64)
+def order_by_code(codes, start, order, sorted_codes):
+    """Rows in order of their code, stably, with the codes in that order (a counting sort).
+
+    `start` is a zeroed array with room for one entry more than there are codes.
+    """
     for row in range(len(codes)):
         start[codes[row] + 1] += 1
-    for code in range(n_codes + 1):
+    for code in range(len(start) - 1):
         start[code + 1] += start[code]
-    order = np.empty(len(codes), np.uint32)
-    sorted_codes = np.empty(len(codes), np.uint32)
     for row in range(len(codes)):
         at = start[codes[row]]
         start[codes[row]] = at + 1
         order[at] = row
         sorted_codes[at] = codes[row]
-    return order, sorted_codes

@@ -11,7 +11,16 @@ from treewright.growth.categories import group_counts, group_keys, search_catego
 from treewright.growth.criteria import ABSOLUTE_ERROR, POISSON, SDR, SQUARED_ERROR, class_disorder, split_bits
 from treewright.growth.draws import draw_below
 from treewright.growth.jit import kernel
-from treewright.growth.layout import MAX_PACKED_CLASSES, MULTIWAY_SPLIT, clear, code_of, make_key, row_of
+from treewright.growth.layout import (
+    MAX_PACKED_CLASSES,
+    MULTIWAY_SPLIT,
+    NONE,
+    ZERO,
+    clear,
+    code_of,
+    make_key,
+    row_of,
+)
 from treewright.growth.numbers import (
     group_numbers,
     scan_counts_squared,
@@ -234,15 +243,6 @@ def search_numbers(work, column):
 
 
 @kernel
-def search_column(work, column, numbers):
-    """Rate the splits of one column; `numbers` is None for a class target, so that only one kind is compiled."""
-    if numbers is None:
-        search_classes(work, column)
-    else:
-        search_numbers(work, column)
-
-
-@kernel
 def draw_columns(work):
     """Draw the columns to be searched first, in the order of the table, and the others in random order."""
     columns = work.columns
@@ -283,29 +283,28 @@ def least_side(work, column):
 def split_information(work, column):
     """Split information of the split in the first slot, in bits times weight."""
     kind = work.slot_kind[0]
-    weights = np.zeros(work.n_codes[column] if kind == MULTIWAY_SPLIT else 2)
+    weights = work.branch_weight
+    n_branches = work.n_codes[column] if kind == MULTIWAY_SPLIT else np.int64(2)
+    clear(weights, n_branches)
     for i in range(work.lo, work.hi):
         row = row_of(work.keys[column, i]) if work.is_wide[column] else np.uint64(work.rows[i])
         code = code_of(work.keys[column, i]) if work.is_wide[column] else np.int64(work.codes[column, row])
         to = branch_of(
-            code, work.n_codes[column], kind, work.slot_cut[0], work.slot_words, 0, work.slot_missing[0]
+            code, work.n_codes[column], kind, work.slot_cut[0], work.slot_words, ZERO, work.slot_missing[0]
         )
         weights[to] += work.weights[row]
     bits = 0.0
-    for weight in weights:
-        bits += split_bits(weight, work.weight)
+    for b in range(n_branches):
+        bits += split_bits(weights[b], work.weight)
     return bits
 
 
 @kernel
-def rate_column_as_quinlan(work, column):
-    """C4.5: gain and gain ratio of a column's best split; the gain is negative if there is none.
+def note_as_quinlan(work, column):
+    """C4.5: note gain and gain ratio of the split just found; the gain is negative if there is none.
 
     A numeric column pays log2(cuts) bits for the choice of its threshold (Quinlan 1996).
     """
-    work.filled = 0
-    work.min_leaf_weight = least_side(work, column)
-    search_classes(work, column)
     work.column_gain[column] = -1.0
     if work.filled == 0:
         return
@@ -320,41 +319,51 @@ def rate_column_as_quinlan(work, column):
 
 
 @kernel
-def search_as_quinlan(work):
-    """C4.5: the best gain ratio among the columns whose gain is not below the average (Quinlan 1993)."""
+def choose_as_quinlan(work):
+    """C4.5: the best gain ratio among the columns whose gain is not below the average (Quinlan 1993); -1 if none."""
     total = 0.0
     n_valid = 0
-    for column in range(len(work.n_codes)):
-        rate_column_as_quinlan(work, column)
-        if work.column_gain[column] >= 0.0:
-            total += work.column_gain[column]
+    for gain in work.column_gain:
+        if gain >= 0.0:
+            total += gain
             n_valid += 1
-    winner = -1
+    winner = NONE
     best = TIE_RATIO
     for column in range(len(work.n_codes)):
         gain = work.column_gain[column]
         if gain < 0.0 or gain < total / n_valid - 0.001 * work.weight:
             continue
         if work.column_ratio[column] > best:
-            winner = column
+            winner = np.int64(column)
             best = work.column_ratio[column] + TIE_RATIO
-    work.filled = 0
-    if winner >= 0:
-        rate_column_as_quinlan(work, winner)
+    return winner
 
 
 @kernel
 def search_node(work, seed, numbers):
-    """Find the node's split; the slots hold it, or the k best, or nothing."""
+    """Find the node's split; the slots hold it, or the k best, or nothing.
+
+    `numbers` is None for a class target, so that only one kind of search is compiled. As many columns are searched
+    as the recipe asks for, and more if those cannot be split. C4.5 rates all columns and then searches the best again.
+    """
     work.filled = 0
     work.state[0] = seed
-    if work.quinlan:
-        if numbers is None:
-            search_as_quinlan(work)
-        return
     draw_columns(work)
-    # More columns than asked for, if those cannot be split.
-    for c in range(len(work.columns)):
-        if c >= work.max_features and work.filled > 0:
+    n_columns = len(work.columns)
+    for c in range(n_columns + 1):
+        if c == n_columns and not work.quinlan:
             break
-        search_column(work, work.columns[c], numbers)
+        column = work.columns[c] if c < n_columns else choose_as_quinlan(work)
+        if work.quinlan:
+            work.filled = 0
+            if column < 0:
+                break
+            work.min_leaf_weight = least_side(work, column)
+        elif c >= work.max_features and work.filled > 0:
+            break
+        if numbers is None:
+            search_classes(work, column)
+        else:
+            search_numbers(work, column)
+        if work.quinlan and c < n_columns:
+            note_as_quinlan(work, column)

@@ -6,7 +6,7 @@ import numpy as np
 
 from treewright.growth.criteria import ERROR, GAIN_RATIO
 from treewright.growth.jit import kernel
-from treewright.growth.layout import SUBSET_SPLIT, THRESHOLD_SPLIT, TIE, set_bit
+from treewright.growth.layout import NONE, SUBSET_SPLIT, THRESHOLD_SPLIT, TIE, set_bit
 
 
 @kernel
@@ -65,7 +65,7 @@ def open_slot(work, score, gain, column, kind, missing_branch, balance):
     """Make room for a split and return its slot, or -1 if it is not among the best."""
     last = work.among - 1
     if work.filled > last and not is_better(work, last, score, balance, column):
-        return -1
+        return NONE
     at = min(work.filled, last)
     while at > 0 and is_better(work, at - 1, score, balance, column):
         move_slot(work, at - 1, at)
@@ -83,7 +83,7 @@ def open_slot(work, score, gain, column, kind, missing_branch, balance):
 @kernel
 def keep_cut(work, score, gain, column, cut, after, missing_left, balance):
     """Enter a threshold split between two neighbouring codes."""
-    at = open_slot(work, score, gain, column, THRESHOLD_SPLIT, 0 if missing_left else 1, balance)
+    at = open_slot(work, score, gain, column, THRESHOLD_SPLIT, np.int64(not missing_left), balance)
     if at < 0:
         return
     work.slot_cut[at] = cut
@@ -99,7 +99,7 @@ def keep_subset(work, n_groups, score, gain, column, heavier, lighter_first, bal
     that have no value; a single category set apart stays the set.
     """
     turned = lighter_first and heavier
-    missing_branch = 0 if heavier and not turned else 1
+    missing_branch = np.int64(not heavier or turned)
     at = open_slot(work, score, gain, column, SUBSET_SPLIT, missing_branch, balance)
     if at < 0:
         return

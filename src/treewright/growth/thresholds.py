@@ -11,7 +11,7 @@ import numpy as np
 from treewright.growth.criteria import ERROR, GAIN_RATIO, class_disorder, split_bits, two_class_disorder
 from treewright.growth.draws import draw_below, draw_share
 from treewright.growth.jit import kernel
-from treewright.growth.layout import CLASS_MASK, clear, code_of, label_of, row_of
+from treewright.growth.layout import CLASS_MASK, NONE, YES, ZERO, clear, code_of, label_of, row_of
 from treewright.growth.slots import keep_cut, slot_floor, uses_ratio
 
 
@@ -139,7 +139,7 @@ def scan_keys_two_classes(work, keys, column):
                 + two_class_disorder(total_0 - left_0, total_1 - left_1, criterion)
             )
             if gain > floor and i >= margin and n - i >= margin:
-                keep_cut(work, gain, gain, column, previous, code, True, 0)
+                keep_cut(work, gain, gain, column, previous, code, YES, ZERO)
                 floor = slot_floor(work)
             previous = code
         weight = weights[row_of(key)] if weighted else 1.0
@@ -157,8 +157,8 @@ def scan_counts_two_classes(work, column):
     total_0, total_1 = work.totals[0], work.totals[1]
     n_rows = work.hi - work.lo
     left_0 = left_1 = 0.0
-    left_rows = 0
-    previous = -1
+    left_rows = ZERO
+    previous = NONE
     for code in range(work.n_codes[column]):
         if rows[code] == 0:
             continue
@@ -168,7 +168,7 @@ def scan_counts_two_classes(work, column):
                 + two_class_disorder(total_0 - left_0, total_1 - left_1, criterion)
             )
             if gain > floor and min(left_rows, n_rows - left_rows) >= work.min_samples_leaf:
-                keep_cut(work, gain, gain, column, previous, code, True, 0)
+                keep_cut(work, gain, gain, column, previous, code, YES, ZERO)
                 floor = slot_floor(work)
         previous = code
         left_rows += rows[code]
@@ -179,12 +179,12 @@ def scan_counts_two_classes(work, column):
 @kernel
 def single_class(group):
     """The only class with weight in this group, -1 if there are several."""
-    found = -1
+    found = NONE
     for k in range(len(group)):
         if group[k] > 0.0:
             if found >= 0:
-                return -1
-            found = k
+                return NONE
+            found = np.int64(k)
     return found
 
 
@@ -209,7 +209,7 @@ def step_right(work, column, previous, code, left_rows, class_before):
     Between two groups of one and the same class no cut can be best (Fayyad and Irani 1992). Returns the only class
     of the group, -1 if there are several.
     """
-    class_here = single_class(work.group) if work.class_boundaries else -1
+    class_here = single_class(work.group) if work.class_boundaries else NONE
     if previous >= 0 and (class_here < 0 or class_here != class_before):
         rate_cut(work, column, previous, code, left_rows)
     for k in range(work.n_classes):
@@ -227,7 +227,7 @@ def scan_keys_classes(work, keys, column):
     begin_sides(work)
     if work.random_cuts:
         draw_cut(work, column, code_of(keys[0]), code_of(keys[known - 1]))
-    previous, class_before, start = np.int64(-1), -1, 0
+    previous, class_before, start = NONE, NONE, ZERO
     while start < known:
         code = code_of(keys[start])
         clear(work.group, work.n_classes)
@@ -244,7 +244,7 @@ def scan_counts_classes(work, column):
     """Rate the cuts of a counted column for any number of classes."""
     n_codes = work.n_codes[column]
     rows = work.code_rows
-    first = last = np.int64(-1)
+    first = last = NONE
     for code in range(n_codes):
         if rows[code] > 0:
             first = code if first < 0 else first
@@ -256,7 +256,7 @@ def scan_counts_classes(work, column):
     begin_sides(work)
     if work.random_cuts:
         draw_cut(work, column, first, last)
-    previous, class_before, left_rows = np.int64(-1), -1, 0
+    previous, class_before, left_rows = NONE, NONE, ZERO
     for code in range(first, last + 1):
         if rows[code] == 0:
             continue

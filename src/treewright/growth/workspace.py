@@ -1,29 +1,30 @@
 """What travels through the kernels: the coded table, the recipe, the node being searched, and room to work in.
 
 All of it stands in one struct that kernels hand on by reference. As tuples of arrays the same kernels took two
-minutes to compile.
+minutes to compile. Numba is imported only when the compiled form is asked for.
 """
 
 from __future__ import annotations
 
 import hashlib
-from typing import NamedTuple
+from collections import namedtuple
+from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 import numpy as np
-from numba import types
-from numba.experimental import structref
 
-from treewright.growth.jit import kernel
+from treewright.growth.jit import kernel, part, replaced
 from treewright.growth.layout import MAX_NARROW_CODES
 
-FLAG = types.boolean
-WHOLE = types.int64
-REAL = types.float64
-FLAGS = types.boolean[::1]
-BYTES = types.uint8[::1]
-WHOLES = types.int64[::1]
-REALS = types.float64[::1]
-WORDS = types.uint64[::1]
+# Types of fields: a name NumPy and Numba share, and the number of dimensions.
+FLAG = ("bool", 0)
+WHOLE = ("int64", 0)
+REAL = ("float64", 0)
+FLAGS = ("bool", 1)
+BYTES = ("uint8", 1)
+WHOLES = ("int64", 1)
+REALS = ("float64", 1)
+WORDS = ("uint64", 1)
 
 
 class Recipe(NamedTuple):
@@ -71,8 +72,8 @@ class Data(NamedTuple):
 
 
 TABLE = [
-    ("codes", types.uint8[:, ::1]),
-    ("keys", types.uint64[:, ::1]),
+    ("codes", ("uint8", 2)),
+    ("keys", ("uint64", 2)),
     ("is_wide", FLAGS),
     ("is_number", FLAGS),
     ("n_codes", WHOLES),
@@ -80,15 +81,15 @@ TABLE = [
     ("value_start", WHOLES),
     ("fixed_cuts", FLAGS),
     ("has_missing", FLAGS),
-    ("rows", types.uint32[::1]),
+    ("rows", ("uint32", 1)),
     ("weights", REALS),
     ("weighted", FLAG),
-    ("classes", types.uint16[::1]),
+    ("classes", ("uint16", 1)),
     ("n_classes", WHOLE),
     ("numbers", REALS),
     ("target_line", WHOLE),
     ("side", BYTES),
-    ("branch", types.uint32[::1]),
+    ("branch", ("uint32", 1)),
 ]
 
 RECIPE = [
@@ -123,11 +124,11 @@ NODE = [
 
 # Room to work in, made once per tree.
 ROOM = [
-    ("counts", types.float64[:, ::1]),  # per code: class weights, or weight and sum
+    ("counts", ("float64", 2)),  # per code: class weights, or weight and sum
     ("code_rows", WHOLES),  # per code: number of rows
     ("sorted_keys", WORDS),  # one narrow column of a node, sorted
     ("spare", WORDS),
-    ("labels", types.uint16[::1]),  # class of each position of the node
+    ("labels", ("uint16", 1)),  # class of each position of the node
     ("centred", REALS),  # target of each position, taken from the node's mean
     ("totals", REALS),  # class weights of the node
     ("columns", WHOLES),  # the columns, shuffled for drawing some of them
@@ -148,13 +149,15 @@ GROUPS = [
     ("group_code", WHOLES),
     ("group_rows", WHOLES),
     ("group_weight", REALS),
-    ("group_counts", types.float64[:, ::1]),  # class weights
+    ("group_counts", ("float64", 2)),  # class weights
     ("chosen", FLAGS),  # on the first side of the split being rated
     ("group_start", WHOLES),  # numeric targets: the group's first row in the sorted column
     ("group_mean", REALS),
     ("group_squares", REALS),
-    ("before", types.float64[:, ::1]),  # disorder of the groups up to each position, without and with missing rows
-    ("after", types.float64[:, ::1]),  # and from each position on
+    ("along", REALS),  # what the groups are ordered by
+    ("order", WHOLES),
+    ("before", ("float64", 2)),  # disorder of the groups up to each position, without and with missing rows
+    ("after", ("float64", 2)),  # and from each position on
     ("weight_before", REALS),
 ]
 
@@ -162,10 +165,13 @@ GROUPS = [
 MEDIANS = [
     ("ranked_row", WORDS),
     ("ranked_number", REALS),  # the target there, taken from the node's median
-    ("rank", types.uint32[::1]),  # position of each row of the table in that order
+    ("rank", ("uint32", 1)),  # position of each row of the table in that order
     ("fenwick_weights", REALS),
     ("fenwick_sums", REALS),
     ("row_side", WHOLES),  # per row of the table: the side or group it is on
+    ("side_total", REALS),  # per side: its weight, the weight passed so far, its median
+    ("side_below", REALS),
+    ("side_median", REALS),
 ]
 
 # The best splits found so far at a node, in falling order of score: one, or the k best if one is to be drawn.
@@ -189,87 +195,83 @@ TREE = [
     ("n_nodes", WHOLE),
     ("n_set_words", WHOLE),
     ("node_kind", BYTES),
-    ("node_column", types.int32[::1]),
+    ("node_column", ("int32", 1)),
     ("node_threshold", REALS),
     ("node_cut", WHOLES),
-    ("node_first_child", types.int32[::1]),
-    ("node_n_children", types.int32[::1]),
-    ("node_missing", types.int32[::1]),
+    ("node_first_child", ("int32", 1)),
+    ("node_n_children", ("int32", 1)),
+    ("node_missing", ("int32", 1)),
     ("node_set_start", WHOLES),
     ("node_weight", REALS),
     ("node_mean", REALS),
     ("node_spread", REALS),
     ("node_gain", REALS),
-    ("node_distribution", types.float64[:, ::1]),
-    ("node_depth", types.int32[::1]),
+    ("node_distribution", ("float64", 2)),
+    ("node_depth", ("int32", 1)),
     ("node_lo", WHOLES),
     ("node_hi", WHOLES),
     ("node_seed", WORDS),
     ("set_words", WORDS),  # category sets of all subset splits
     ("sizes", WHOLES),  # rows of each branch of the node being divided
     ("starts", WHOLES),  # and where each branch begins
+    ("branch_weight", REALS),
     ("heap", WHOLES),  # nodes waiting to be divided
     ("n_waiting", WHOLE),
     ("deferred", WHOLES),  # nodes left for later
     ("n_deferred", WHOLE),
+    ("n_leaves", WHOLE),
+    ("progress", WHOLES),  # how far it has come: the counts above, when the loop stops for more room
 ]
 
 FIELDS = TABLE + RECIPE + NODE + ROOM + GROUPS + MEDIANS + SLOTS + TREE
+ARRAYS = {name: kind for name, kind in FIELDS if kind[1] > 0}
+
+# Entries of `progress`.
+N_NODES, N_SET_WORDS, N_WAITING, N_DEFERRED, N_LEAVES, NODES_WANTED, WORDS_WANTED = range(7)
 
 
-@structref.register
-class WorkType(types.StructRef):
-    """The struct's type. Its name is part of every kernel's symbol, so it is kept short."""
+def _build_new_work() -> Any:
+    """The compiled form of `new_work`: a struct that kernels hand on by reference."""
+    import numba
+    from numba.experimental import structref
 
-    def __init__(self, fields: list[tuple[str, types.Type]]) -> None:
-        super().__init__(fields)
-        digest = hashlib.sha256(repr(fields).encode()).hexdigest()[:12]
-        self.name = f"treewright.Work.{digest}"
+    @structref.register
+    class WorkType(numba.types.StructRef):  # type: ignore[misc, unused-ignore]
+        """The struct's type. Its name is part of every kernel's symbol, so it is kept short."""
 
+        def __init__(self, fields: list[tuple[str, Any]]) -> None:
+            super().__init__(fields)
+            digest = hashlib.sha256(repr(fields).encode()).hexdigest()[:12]
+            self.name = f"treewright.Work.{digest}"
 
-WORK = WorkType(FIELDS)
+    def numba_type(dtype: str, ndim: int) -> Any:
+        scalar = numba.from_dtype(np.dtype(dtype))
+        return numba.types.Array(scalar, ndim, "C") if ndim else scalar
 
-
-@kernel
-def new_work(data, recipe, n_rows):
-    """The struct for growing a tree of `n_rows` rows. Pages that are never touched cost nothing."""
-    work = structref.new(WORK)
-    take_data(work, data)
-    take_recipe(work, recipe)
-    n_words, n_groups, n_branches = 1, 1, 2
-    for column in range(len(data.n_codes)):
-        if not data.is_number[column]:
-            n_words = max(n_words, (data.n_codes[column] + 63) // 64)
-            n_groups = max(n_groups, min(data.n_codes[column], n_rows))
-            n_branches = max(n_branches, data.n_codes[column])
-    make_room(work, n_rows)
-    make_groups(work, n_rows + 1 if data.n_classes == 0 else n_groups)
-    make_medians(work, n_rows if data.target_line >= 0 else 0)
-    make_slots(work, n_words)
-    make_tree(work, n_branches)
-    return work
+    struct = WorkType([(name, numba_type(*kind)) for name, kind in FIELDS])
+    new = structref.new
+    return numba.njit(inline="always")(lambda: new(struct))
 
 
-@kernel
-def take_data(work, data):
-    work.codes = data.codes
-    work.keys = data.keys
-    work.is_wide = data.is_wide
-    work.is_number = data.is_number
-    work.n_codes = data.n_codes
-    work.values = data.values
-    work.value_start = data.value_start
-    work.fixed_cuts = data.fixed_cuts
-    work.has_missing = data.has_missing
-    work.rows = data.rows
-    work.weights = data.weights
-    work.weighted = data.weighted
-    work.classes = data.classes
-    work.n_classes = data.n_classes
-    work.numbers = data.numbers
-    work.target_line = data.target_line
-    work.side = data.side
-    work.branch = data.branch
+@replaced(_build_new_work)
+def new_work() -> Any:
+    """An empty struct with the fields of FIELDS."""
+    return SimpleNamespace()
+
+
+# The arrays as they come in from Python. All are made there: allocating in a kernel takes seconds to compile.
+Arrays = namedtuple("Arrays", list(ARRAYS))  # type: ignore[misc]
+
+
+def _write_take_arrays() -> Any:
+    """Write the function that copies every array into the struct, one line each."""
+    lines = [f"    work.{name} = arrays.{name}" for name in ARRAYS]
+    scope: dict[str, Any] = {"__name__": __name__}
+    exec("\n".join(["def take_arrays(work, arrays):", *lines]), scope)
+    return part(scope["take_arrays"])
+
+
+take_arrays = _write_take_arrays()
 
 
 @kernel
@@ -288,141 +290,88 @@ def take_recipe(work, recipe):
     work.quinlan = recipe.quinlan
 
 
-@kernel
-def make_room(work, n_rows):
-    n_columns = len(work.n_codes)
-    width = max(work.n_classes, 1)
-    work.counts = np.empty((MAX_NARROW_CODES + 1, max(width, 2)))
-    work.code_rows = np.empty(MAX_NARROW_CODES + 1, np.int64)
-    work.sorted_keys = np.empty(n_rows, np.uint64)
-    work.spare = np.empty(n_rows, np.uint64)
-    work.labels = np.empty(len(work.classes), np.uint16)
-    work.centred = np.empty(len(work.numbers))
-    work.totals = np.zeros(width)
-    work.columns = np.empty(n_columns, np.int64)
-    work.column_gain = np.empty(n_columns)
-    work.column_ratio = np.empty(n_columns)
-    work.state = np.zeros(1, np.uint64)
-    work.left = np.zeros(width)
-    work.known = np.zeros(width)
-    work.missing = np.zeros(width)
-    work.first = np.zeros(width)
-    work.second = np.zeros(width)
-    work.group = np.zeros(width)
-
-
-@kernel
-def make_groups(work, n_groups):
-    work.group_code = np.empty(n_groups, np.int64)
-    work.group_rows = np.empty(n_groups, np.int64)
-    work.group_weight = np.empty(n_groups)
-    work.group_counts = np.empty((n_groups, max(work.n_classes, 1)))
-    work.chosen = np.empty(n_groups, np.bool_)
-    n_numbers = n_groups if work.n_classes == 0 else 0
-    work.group_start = np.empty(n_numbers, np.int64)
-    work.group_mean = np.empty(n_numbers)
-    work.group_squares = np.empty(n_numbers)
-    work.before = np.empty((2, n_numbers))
-    work.after = np.empty((2, n_numbers))
-    work.weight_before = np.empty(n_numbers)
-
-
-@kernel
-def make_medians(work, n_rows):
-    n_table = len(work.weights) if n_rows else 0
-    work.ranked_row = np.empty(n_rows, np.uint64)
-    work.ranked_number = np.empty(n_rows)
-    work.rank = np.empty(n_table, np.uint32)
-    work.fenwick_weights = np.empty(n_rows + 1)
-    work.fenwick_sums = np.empty(n_rows + 1)
-    work.row_side = np.empty(n_table, np.int64)
-
-
-@kernel
-def make_slots(work, n_words):
-    n_slots = work.among
+@part
+def open_work(arrays, recipe, weighted, n_classes, target_line):
+    """The struct for growing a tree, as far as it has come."""
+    work = new_work()
+    take_arrays(work, arrays)
+    take_recipe(work, recipe)
+    work.weighted = weighted
+    work.n_classes = n_classes
+    work.target_line = target_line
     work.filled = 0
-    work.slot_score = np.empty(n_slots)
-    work.slot_gain = np.empty(n_slots)
-    work.slot_column = np.empty(n_slots, np.int64)
-    work.slot_kind = np.empty(n_slots, np.int64)
-    work.slot_cut = np.empty(n_slots, np.int64)
-    work.slot_after = np.empty(n_slots, np.int64)
-    work.slot_drawn = np.empty(n_slots)
-    work.slot_missing = np.empty(n_slots, np.int64)
-    work.slot_balance = np.empty(n_slots, np.int64)
-    work.slot_words = np.empty(n_slots * n_words, np.uint64)
-    work.n_words = n_words
+    work.n_words = len(work.slot_words) // recipe.among
+    work.n_nodes = work.progress[N_NODES]
+    work.n_set_words = work.progress[N_SET_WORDS]
+    work.n_waiting = work.progress[N_WAITING]
+    work.n_deferred = work.progress[N_DEFERRED]
+    work.n_leaves = work.progress[N_LEAVES]
+    return work
 
 
 @kernel
-def make_tree(work, n_branches):
-    work.n_nodes = 0
-    work.n_set_words = 0
-    work.node_kind = np.empty(0, np.uint8)
-    work.node_column = np.empty(0, np.int32)
-    work.node_threshold = np.empty(0)
-    work.node_cut = np.empty(0, np.int64)
-    work.node_first_child = np.empty(0, np.int32)
-    work.node_n_children = np.empty(0, np.int32)
-    work.node_missing = np.empty(0, np.int32)
-    work.node_set_start = np.empty(0, np.int64)
-    work.node_weight = np.empty(0)
-    work.node_mean = np.empty(0)
-    work.node_spread = np.empty(0)
-    work.node_gain = np.empty(0)
-    work.node_distribution = np.empty((0, max(work.n_classes, 1)))
-    work.node_depth = np.empty(0, np.int32)
-    work.node_lo = np.empty(0, np.int64)
-    work.node_hi = np.empty(0, np.int64)
-    work.node_seed = np.empty(0, np.uint64)
-    work.set_words = np.empty(0, np.uint64)
-    work.sizes = np.empty(n_branches, np.int64)
-    work.starts = np.empty(n_branches, np.int64)
-    work.heap = np.empty(64, np.int64)
-    work.n_waiting = 0
-    work.deferred = np.empty(16, np.int64)
-    work.n_deferred = 0
+def close_work(work, nodes_wanted, words_wanted):
+    """Write down how far the tree has come, and the room it needs to go on (0 if it is finished)."""
+    work.progress[N_NODES] = work.n_nodes
+    work.progress[N_SET_WORDS] = work.n_set_words
+    work.progress[N_WAITING] = work.n_waiting
+    work.progress[N_DEFERRED] = work.n_deferred
+    work.progress[N_LEAVES] = work.n_leaves
+    work.progress[NODES_WANTED] = nodes_wanted
+    work.progress[WORDS_WANTED] = words_wanted
 
 
-@kernel
-def enlarged(array, n, capacity):
-    """A copy of the first n entries with room for more."""
-    larger = np.empty(capacity, array.dtype)
-    for i in range(n):
-        larger[i] = array[i]
+def make_arrays(data: Data, recipe: Recipe, n_rows: int) -> Any:
+    """The arrays for growing a tree of `n_rows` rows. Pages that are never touched cost nothing."""
+    categories = data.n_codes[~data.is_number]
+    n_branches = int(categories.max(initial=2))
+    width = max(data.n_classes, 1)
+    n_groups = n_rows + 1 if data.n_classes == 0 else min(n_branches, max(n_rows, 1)) + 1
+    n_moments = n_groups if data.n_classes == 0 else 0
+    n_ranked = n_rows if data.target_line >= 0 else 0
+    n_table = len(data.rows) if data.target_line >= 0 else 0
+    sizes: dict[str, Any] = dict.fromkeys(ARRAYS, n_branches)
+    sizes |= dict.fromkeys(("counts",), (MAX_NARROW_CODES + 1, max(width, 2)))
+    sizes |= dict.fromkeys(("code_rows",), MAX_NARROW_CODES + 1)
+    sizes |= dict.fromkeys(("sorted_keys", "spare"), n_rows)
+    sizes |= {"labels": len(data.classes), "centred": len(data.numbers), "state": 1, "progress": 7}
+    sizes |= dict.fromkeys(("totals", "left", "known", "missing", "first", "second", "group"), width)
+    sizes |= dict.fromkeys(("columns", "column_gain", "column_ratio"), len(data.n_codes))
+    sizes |= dict.fromkeys(("group_code", "group_rows", "group_weight", "chosen", "along", "order"), n_groups)
+    sizes |= {"group_counts": (n_groups, width), "before": (2, n_moments), "after": (2, n_moments)}
+    sizes |= dict.fromkeys(("group_start", "group_mean", "group_squares", "weight_before"), n_moments)
+    sizes |= dict.fromkeys(("ranked_row", "ranked_number"), n_ranked)
+    sizes |= dict.fromkeys(("fenwick_weights", "fenwick_sums"), n_ranked + 1)
+    sizes |= dict.fromkeys(("rank", "row_side"), n_table)
+    sizes |= dict.fromkeys(("side_total", "side_below", "side_median"), max(n_moments, 2))
+    sizes |= dict.fromkeys((name for name, _ in SLOTS), recipe.among)
+    sizes |= {"slot_words": recipe.among * -(-n_branches // 64)}
+    sizes |= dict.fromkeys((name for name, _ in TREE if name.startswith("node_")), 0)
+    sizes |= {"node_distribution": (0, width), "set_words": 0, "heap": 0, "deferred": 0}
+    made = {
+        name: np.empty(sizes[name], kind[0]) for name, kind in ARRAYS.items() if name not in Data._fields
+    }
+    made["progress"][:] = 0
+    arrays = Arrays(**{name: getattr(data, name, made.get(name)) for name in ARRAYS})
+    return with_more_room(arrays, min(2 * n_rows, 64) + n_branches, n_branches)
+
+
+def with_more_room(arrays: Any, n_nodes: int, n_words: int) -> Any:
+    """The same arrays with room for that many more nodes and words of category sets, at least twice as many."""
+    larger = {}
+    for name in ARRAYS:
+        array = getattr(arrays, name)
+        if name.startswith("node_") or name in ("heap", "deferred"):
+            larger[name] = _enlarged(array, len(array) + max(n_nodes, len(array)))
+        elif name == "set_words":
+            larger[name] = _enlarged(array, len(array) + max(n_words, len(array)))
+    return arrays._replace(**larger)
+
+
+def _enlarged(array: np.ndarray, length: int) -> np.ndarray:
+    larger = np.empty((length, *array.shape[1:]), array.dtype)
+    larger[: len(array)] = array
     return larger
-
-
-@kernel
-def make_room_for_nodes(work, n_more):
-    """Double the node arrays when they are full."""
-    n = work.n_nodes
-    if n + n_more <= len(work.node_kind):
-        return
-    capacity = max(2 * (n + n_more), 16)
-    work.node_kind = enlarged(work.node_kind, n, capacity)
-    work.node_column = enlarged(work.node_column, n, capacity)
-    work.node_threshold = enlarged(work.node_threshold, n, capacity)
-    work.node_cut = enlarged(work.node_cut, n, capacity)
-    work.node_first_child = enlarged(work.node_first_child, n, capacity)
-    work.node_n_children = enlarged(work.node_n_children, n, capacity)
-    work.node_missing = enlarged(work.node_missing, n, capacity)
-    work.node_set_start = enlarged(work.node_set_start, n, capacity)
-    work.node_weight = enlarged(work.node_weight, n, capacity)
-    work.node_mean = enlarged(work.node_mean, n, capacity)
-    work.node_spread = enlarged(work.node_spread, n, capacity)
-    work.node_gain = enlarged(work.node_gain, n, capacity)
-    work.node_depth = enlarged(work.node_depth, n, capacity)
-    work.node_lo = enlarged(work.node_lo, n, capacity)
-    work.node_hi = enlarged(work.node_hi, n, capacity)
-    work.node_seed = enlarged(work.node_seed, n, capacity)
-    width = work.node_distribution.shape[1]
-    distribution = np.empty((capacity, width))
-    for i in range(n):
-        for k in range(width):
-            distribution[i, k] = work.node_distribution[i, k]
-    work.node_distribution = distribution
 
 
 @kernel

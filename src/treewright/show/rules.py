@@ -70,12 +70,12 @@ def rules(tree: Tree, answer: object = None) -> RuleList | str:
     tree : the tree of a fitted learner, its `tree_`.
     answer : one of the target's classes, None for all rules.
 
-    >>> from treewright import ID3Classifier  # doctest: +SKIP
-    >>> sky = ["sunny", "overcast", "rainy", "rainy"]  # doctest: +SKIP
-    >>> wind = ["weak", "weak", "weak", "strong"]  # doctest: +SKIP
-    >>> play = ["no", "yes", "yes", "no"]  # doctest: +SKIP
-    >>> model = ID3Classifier().fit({"outlook": sky, "wind": wind}, play)  # doctest: +SKIP
-    >>> rules(model.tree_)  # doctest: +SKIP
+    >>> from treewright import ID3Classifier
+    >>> sky = ["sunny", "overcast", "rainy", "rainy"]
+    >>> wind = ["weak", "weak", "weak", "strong"]
+    >>> play = ["no", "yes", "yes", "no"]
+    >>> model = ID3Classifier().fit({"outlook": sky, "wind": wind}, play)
+    >>> rules(model.tree_)
     outlook = sunny: no (1.0)
     outlook = overcast: yes (1.0)
     outlook = rainy and wind = weak: yes (1.0)
@@ -92,12 +92,12 @@ def disjunction(tree: Tree, answer: object) -> str:
     Leaves that no training row reached are left out. Without any test the class is answered `always`, without
     any leaf `never`.
 
-    >>> from treewright import ID3Classifier  # doctest: +SKIP
-    >>> sky = ["sunny", "overcast", "rainy", "rainy"]  # doctest: +SKIP
-    >>> wind = ["weak", "weak", "weak", "strong"]  # doctest: +SKIP
-    >>> play = ["no", "yes", "yes", "no"]  # doctest: +SKIP
-    >>> model = ID3Classifier().fit({"outlook": sky, "wind": wind}, play)  # doctest: +SKIP
-    >>> disjunction(model.tree_, "yes")  # doctest: +SKIP
+    >>> from treewright import ID3Classifier
+    >>> sky = ["sunny", "overcast", "rainy", "rainy"]
+    >>> wind = ["weak", "weak", "weak", "strong"]
+    >>> play = ["no", "yes", "yes", "no"]
+    >>> model = ID3Classifier().fit({"outlook": sky, "wind": wind}, play)
+    >>> disjunction(model.tree_, "yes")
     'target=yes: (outlook=overcast) or (outlook=rainy and wind=weak)'
     """
     _check_class(tree.target, answer)

@@ -26,12 +26,12 @@ def show(
     file : where to print, the screen by default.
     max_depth, max_categories, missing : as for `draw`.
 
-    >>> from treewright import ID3Classifier, show  # doctest: +SKIP
-    >>> sky = ["sunny", "overcast", "rainy", "rainy"]  # doctest: +SKIP
-    >>> wind = ["weak", "weak", "weak", "strong"]  # doctest: +SKIP
-    >>> play = ["no", "yes", "yes", "no"]  # doctest: +SKIP
-    >>> model = ID3Classifier().fit({"outlook": sky, "wind": wind}, play)  # doctest: +SKIP
-    >>> show(model)  # doctest: +SKIP
+    >>> from treewright import ID3Classifier, show
+    >>> sky = ["sunny", "overcast", "rainy", "rainy"]
+    >>> wind = ["weak", "weak", "weak", "strong"]
+    >>> play = ["no", "yes", "yes", "no"]
+    >>> model = ID3Classifier().fit({"outlook": sky, "wind": wind}, play)
+    >>> show(model)
     outlook = sunny: no (1.0)
     outlook = overcast: yes (1.0)
     outlook = rainy
@@ -57,12 +57,12 @@ def draw(
     max_categories : how many categories of a long set are written out, None for all.
     missing : also mark the branch that a row follows whose value is missing.
 
-    >>> from treewright import ID3Classifier  # doctest: +SKIP
-    >>> sky = ["sunny", "overcast", "rainy", "rainy"]  # doctest: +SKIP
-    >>> wind = ["weak", "weak", "weak", "strong"]  # doctest: +SKIP
-    >>> play = ["no", "yes", "yes", "no"]  # doctest: +SKIP
-    >>> model = ID3Classifier().fit({"outlook": sky, "wind": wind}, play)  # doctest: +SKIP
-    >>> print(draw(model.tree_, max_depth=1))  # doctest: +SKIP
+    >>> from treewright import ID3Classifier
+    >>> sky = ["sunny", "overcast", "rainy", "rainy"]
+    >>> wind = ["weak", "weak", "weak", "strong"]
+    >>> play = ["no", "yes", "yes", "no"]
+    >>> model = ID3Classifier().fit({"outlook": sky, "wind": wind}, play)
+    >>> print(draw(model.tree_, max_depth=1))
     outlook = sunny: no (1.0)
     outlook = overcast: yes (1.0)
     outlook = rainy: ... (2 leaves)

@@ -1,0 +1,461 @@
+"""The named algorithms: each fixes some choices of the growth loop and leaves the others to the user."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from treewright.learners.base import TreeClassifier, TreeRegressor
+from treewright.table import Kind, Table
+from treewright.table.categories import some
+
+
+class ID3Classifier(TreeClassifier):
+    """ID3 (Quinlan 1986): the column with the highest information gain, and a branch for each of its categories.
+
+    It knows categories only; for numbers use `C45Classifier`. For a numeric target use
+    `DecisionTreeRegressor(categorical="multiway")`.
+
+    Parameters
+    ----------
+    max_depth : int or None, default=None
+        Most tests from the root to a leaf. Lower it for a tree that can be read and that overfits less.
+    min_samples_split : int or float, default=2
+        Least rows, or share of all rows, of a node that is split.
+    min_gain : float, default=0.0
+        Least information gain of a split, in bits.
+    class_weight : dict, "balanced" or None, default=None
+        What a row of each class weighs.
+    categorical_features : list of names or positions, boolean mask, "all" or None, default=None
+        Numeric columns to be read as categories: codes that are no quantities.
+    n_jobs : int or None, default=None
+        Threads for large tables; None takes all cores. The tree does not depend on it.
+
+    Examples
+    --------
+    >>> from treewright import ID3Classifier, datasets, show
+    >>> weather = datasets.load_weather()
+    >>> model = ID3Classifier().fit(weather.X, weather.y)
+    >>> show(model)
+    outlook = sunny
+    |   humidity = high: no (3.0)
+    |   humidity = normal: yes (2.0)
+    outlook = overcast: yes (4.0)
+    outlook = rainy
+    |   wind = weak: yes (3.0)
+    |   wind = strong: no (2.0)
+    <BLANKLINE>
+    Number of leaves: 5
+    Size of the tree: 8
+    """
+
+    _recipe = {"criterion": "information_gain", "categorical": "multiway"}
+
+    def __init__(
+        self,
+        *,
+        max_depth: int | None = None,
+        min_samples_split: int | float = 2,
+        min_gain: float = 0.0,
+        class_weight: Any = None,
+        categorical_features: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_gain = min_gain
+        self.class_weight = class_weight
+        self.categorical_features = categorical_features
+        self.n_jobs = n_jobs
+
+    def _read_table(self, X: Any) -> Table:
+        table = super()._read_table(X)
+        # A column without any value has no type; it is no number that a user gave.
+        numeric = [
+            column.name
+            for column, values in zip(table.columns, table.values.T, strict=True)
+            if column.is_numeric and not np.isnan(values).all()
+        ]
+        if numeric:
+            words = ("column", "is", "it") if len(numeric) == 1 else ("columns", "are", "them")
+            raise ValueError(
+                f"{words[0]} {some(numeric, most=8)} {words[1]} numeric, and ID3 knows categories only; "
+                f"use C45Classifier, or declare {words[2]} in categorical_features"
+            )
+        columns = tuple(
+            column if column.is_numeric else replace(column, kind=Kind.CATEGORICAL)
+            for column in table.columns
+        )
+        return replace(table, columns=columns)
+
+
+class C45Classifier(TreeClassifier):
+    """C4.5 (Quinlan 1993, 1996): the best gain ratio among the columns whose gain is at least average.
+
+    A branch for each category; numbers are split at a threshold and pay for the choice of it. The tree is not pruned.
+
+    Parameters
+    ----------
+    max_depth : int or None, default=None
+        Most tests from the root to a leaf. Lower it for a tree that can be read and that overfits less.
+    min_samples_leaf : int or float, default=2
+        Least weight, or share of all rows, that at least two branches of a split must have. Raise it for noisy data.
+    class_weight : dict, "balanced" or None, default=None
+        What a row of each class weighs.
+    categorical_features, numeric_features : list of names or positions, boolean mask, "all" or None, default=None
+        Columns to be read otherwise than their type says.
+    n_jobs : int or None, default=None
+        Threads for large tables; None takes all cores. The tree does not depend on it.
+
+    Examples
+    --------
+    >>> from treewright import C45Classifier, datasets
+    >>> weather = datasets.load_weather()
+    >>> C45Classifier().fit(weather.X, weather.y).rules("yes")
+    'target=yes: (outlook=sunny and humidity=normal) or (outlook=overcast) or (outlook=rainy and wind=weak)'
+    """
+
+    _recipe = {"criterion": "gain_ratio", "categorical": "multiway", "quinlan": True}
+
+    def __init__(
+        self,
+        *,
+        max_depth: int | None = None,
+        min_samples_leaf: int | float = 2,
+        class_weight: Any = None,
+        categorical_features: Any = None,
+        numeric_features: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.class_weight = class_weight
+        self.categorical_features = categorical_features
+        self.numeric_features = numeric_features
+        self.n_jobs = n_jobs
+
+
+class CARTClassifier(TreeClassifier):
+    """CART (Breiman, Friedman, Olshen and Stone 1984) for classes: Gini impurity and binary splits only.
+
+    Parameters
+    ----------
+    max_depth : int or None, default=None
+        Most tests from the root to a leaf. Lower it for a tree that can be read and that overfits less.
+    min_samples_split : int or float, default=2
+        Least rows, or share of all rows, of a node that is split.
+    min_samples_leaf : int or float, default=1
+        Least rows, or share of all rows, on both sides of a split. Raise it for noisy data.
+    min_gain : float, default=0.0
+        Least decrease of the Gini impurity.
+    max_leaf_nodes : int or None, default=None
+        Most leaves; the node whose split gains most is split first.
+    class_weight : dict, "balanced" or None, default=None
+        What a row of each class weighs.
+    categorical_features, numeric_features : list of names or positions, boolean mask, "all" or None, default=None
+        Columns to be read otherwise than their type says.
+    n_jobs : int or None, default=None
+        Threads for large tables; None takes all cores. The tree does not depend on it.
+
+    Examples
+    --------
+    >>> from treewright import CARTClassifier, datasets
+    >>> weather = datasets.load_weather()
+    >>> CARTClassifier(max_depth=1).fit(weather.X, weather.y).rules()
+    outlook in {sunny, rainy}: no (10.0/5.0)
+    outlook = overcast: yes (4.0)
+    """
+
+    _recipe = {"criterion": "gini", "categorical": "subset"}
+
+    def __init__(
+        self,
+        *,
+        max_depth: int | None = None,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 1,
+        min_gain: float = 0.0,
+        max_leaf_nodes: int | None = None,
+        class_weight: Any = None,
+        categorical_features: Any = None,
+        numeric_features: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_gain = min_gain
+        self.max_leaf_nodes = max_leaf_nodes
+        self.class_weight = class_weight
+        self.categorical_features = categorical_features
+        self.numeric_features = numeric_features
+        self.n_jobs = n_jobs
+
+
+class CARTRegressor(TreeRegressor):
+    """CART (Breiman, Friedman, Olshen and Stone 1984) for numbers: squared error and binary splits only.
+
+    Parameters
+    ----------
+    max_depth : int or None, default=None
+        Most tests from the root to a leaf. Lower it for a tree that can be read and that overfits less.
+    min_samples_split : int or float, default=2
+        Least rows, or share of all rows, of a node that is split.
+    min_samples_leaf : int or float, default=1
+        Least rows, or share of all rows, on both sides of a split. Raise it for noisy data.
+    min_gain : float, default=0.0
+        Least decrease of the mean squared error.
+    max_leaf_nodes : int or None, default=None
+        Most leaves; the node whose split gains most is split first.
+    categorical_features, numeric_features : list of names or positions, boolean mask, "all" or None, default=None
+        Columns to be read otherwise than their type says.
+    n_jobs : int or None, default=None
+        Threads for large tables; None takes all cores. The tree does not depend on it.
+
+    Examples
+    --------
+    >>> from treewright import CARTRegressor
+    >>> CARTRegressor().fit({"rooms": [1, 2, 3, 4]}, [10, 10, 20, 20]).rules()
+    rooms <= 2.5: 10 (2.0)
+    rooms > 2.5: 20 (2.0)
+    """
+
+    _recipe = {"criterion": "squared_error", "categorical": "subset"}
+
+    def __init__(
+        self,
+        *,
+        max_depth: int | None = None,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 1,
+        min_gain: float = 0.0,
+        max_leaf_nodes: int | None = None,
+        categorical_features: Any = None,
+        numeric_features: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_gain = min_gain
+        self.max_leaf_nodes = max_leaf_nodes
+        self.categorical_features = categorical_features
+        self.numeric_features = numeric_features
+        self.n_jobs = n_jobs
+
+
+class DecisionStumpClassifier(TreeClassifier):
+    """A tree of one test: a weak learner for boosting, and the shortest answer to "what matters most?".
+
+    Parameters
+    ----------
+    criterion : {"gini", "information_gain", "gain_ratio", "error"}, default="gini"
+        How the split is rated.
+    categorical : {"subset", "multiway", "one_vs_rest"}, default="subset"
+        How a column of categories is split.
+    min_samples_leaf : int or float, default=1
+        Least rows, or share of all rows, on both sides.
+    class_weight : dict, "balanced" or None, default=None
+        What a row of each class weighs.
+    categorical_features, numeric_features : list of names or positions, boolean mask, "all" or None, default=None
+        Columns to be read otherwise than their type says.
+    n_jobs : int or None, default=None
+        Threads for large tables; None takes all cores. The tree does not depend on it.
+
+    Examples
+    --------
+    >>> from treewright import DecisionStumpClassifier, datasets
+    >>> income = datasets.load_taxable_income()
+    >>> DecisionStumpClassifier().fit(income.X, income.y).rules()
+    income <= 97.5: no (6.0/3.0)
+    income > 97.5: no (4.0)
+    """
+
+    _recipe = {"max_depth": 1}
+    _poor_score = True
+
+    def __init__(
+        self,
+        *,
+        criterion: str = "gini",
+        categorical: str = "subset",
+        min_samples_leaf: int | float = 1,
+        class_weight: Any = None,
+        categorical_features: Any = None,
+        numeric_features: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.criterion = criterion
+        self.categorical = categorical
+        self.min_samples_leaf = min_samples_leaf
+        self.class_weight = class_weight
+        self.categorical_features = categorical_features
+        self.numeric_features = numeric_features
+        self.n_jobs = n_jobs
+
+
+class DecisionStumpRegressor(TreeRegressor):
+    """A regression tree of one test.
+
+    Parameters
+    ----------
+    criterion : {"squared_error", "sdr", "absolute_error", "poisson"}, default="squared_error"
+        How the split is rated, and what a leaf answers: its mean, or with the absolute error its median.
+    categorical : {"subset", "multiway", "one_vs_rest"}, default="subset"
+        How a column of categories is split.
+    min_samples_leaf : int or float, default=1
+        Least rows, or share of all rows, on both sides.
+    categorical_features, numeric_features : list of names or positions, boolean mask, "all" or None, default=None
+        Columns to be read otherwise than their type says.
+    n_jobs : int or None, default=None
+        Threads for large tables; None takes all cores. The tree does not depend on it.
+
+    Examples
+    --------
+    >>> from treewright import DecisionStumpRegressor
+    >>> DecisionStumpRegressor().fit({"rooms": [1, 2, 3, 4]}, [10, 12, 20, 22]).rules()
+    rooms <= 2.5: 11 (2.0)
+    rooms > 2.5: 21 (2.0)
+    """
+
+    _recipe = {"max_depth": 1}
+    _poor_score = True
+
+    def __init__(
+        self,
+        *,
+        criterion: str = "squared_error",
+        categorical: str = "subset",
+        min_samples_leaf: int | float = 1,
+        categorical_features: Any = None,
+        numeric_features: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.criterion = criterion
+        self.categorical = categorical
+        self.min_samples_leaf = min_samples_leaf
+        self.categorical_features = categorical_features
+        self.numeric_features = numeric_features
+        self.n_jobs = n_jobs
+
+
+class RandomTreeClassifier(TreeClassifier):
+    """A tree that looks at a random sample of the columns at each node: what random forests are made of.
+
+    Parameters
+    ----------
+    criterion : {"gini", "information_gain", "gain_ratio", "error"}, default="gini"
+        How a split is rated.
+    categorical : {"subset", "multiway", "one_vs_rest"}, default="subset"
+        How a column of categories is split.
+    max_features : int, float, "sqrt", "log2" or None, default="sqrt"
+        How many columns, or which share, to draw for each node. More make better single trees that are more alike.
+    max_depth : int or None, default=None
+        Most tests from the root to a leaf.
+    min_samples_split : int or float, default=2
+        Least rows, or share of all rows, of a node that is split.
+    min_samples_leaf : int or float, default=1
+        Least rows, or share of all rows, on both sides of a split.
+    class_weight : dict, "balanced" or None, default=None
+        What a row of each class weighs.
+    categorical_features, numeric_features : list of names or positions, boolean mask, "all" or None, default=None
+        Columns to be read otherwise than their type says.
+    random_state : int, RandomState or None, default=None
+        Seed of the draws; give a number to get the same tree again.
+    n_jobs : int or None, default=None
+        Threads for large tables; None takes all cores. The tree does not depend on it.
+
+    Examples
+    --------
+    >>> from treewright import RandomTreeClassifier, datasets
+    >>> iris = datasets.load_iris()
+    >>> RandomTreeClassifier(random_state=0).fit(iris.X, iris.y).score(iris.X, iris.y)
+    1.0
+    """
+
+    def __init__(
+        self,
+        *,
+        criterion: str = "gini",
+        categorical: str = "subset",
+        max_features: int | float | str | None = "sqrt",
+        max_depth: int | None = None,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 1,
+        class_weight: Any = None,
+        categorical_features: Any = None,
+        numeric_features: Any = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.criterion = criterion
+        self.categorical = categorical
+        self.max_features = max_features
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.class_weight = class_weight
+        self.categorical_features = categorical_features
+        self.numeric_features = numeric_features
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+
+class RandomTreeRegressor(TreeRegressor):
+    """A regression tree that looks at a random sample of the columns at each node.
+
+    Parameters
+    ----------
+    criterion : {"squared_error", "sdr", "absolute_error", "poisson"}, default="squared_error"
+        How a split is rated, and what a leaf answers: its mean, or with the absolute error its median.
+    categorical : {"subset", "multiway", "one_vs_rest"}, default="subset"
+        How a column of categories is split.
+    max_features : int, float, "sqrt", "log2" or None, default="sqrt"
+        How many columns, or which share, to draw for each node. More make better single trees that are more alike.
+    max_depth : int or None, default=None
+        Most tests from the root to a leaf.
+    min_samples_split : int or float, default=2
+        Least rows, or share of all rows, of a node that is split.
+    min_samples_leaf : int or float, default=1
+        Least rows, or share of all rows, on both sides of a split.
+    categorical_features, numeric_features : list of names or positions, boolean mask, "all" or None, default=None
+        Columns to be read otherwise than their type says.
+    random_state : int, RandomState or None, default=None
+        Seed of the draws; give a number to get the same tree again.
+    n_jobs : int or None, default=None
+        Threads for large tables; None takes all cores. The tree does not depend on it.
+
+    Examples
+    --------
+    >>> from treewright import RandomTreeRegressor
+    >>> model = RandomTreeRegressor(random_state=0).fit({"rooms": [1, 2, 3], "floor": [3, 1, 2]}, [10, 12, 20])
+    >>> model.predict([{"rooms": 3, "floor": 2}])
+    array([20.])
+    """
+
+    def __init__(
+        self,
+        *,
+        criterion: str = "squared_error",
+        categorical: str = "subset",
+        max_features: int | float | str | None = "sqrt",
+        max_depth: int | None = None,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 1,
+        categorical_features: Any = None,
+        numeric_features: Any = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.criterion = criterion
+        self.categorical = categorical
+        self.max_features = max_features
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.categorical_features = categorical_features
+        self.numeric_features = numeric_features
+        self.random_state = random_state
+        self.n_jobs = n_jobs

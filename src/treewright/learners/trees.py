@@ -1,0 +1,203 @@
+"""The two general learners: every choice of the growth loop is a parameter."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from treewright.learners.base import TreeClassifier, TreeRegressor
+
+
+class DecisionTreeClassifier(TreeClassifier):
+    """A decision tree for classes, with every choice open.
+
+    Parameters
+    ----------
+    criterion : {"gini", "information_gain", "gain_ratio", "error"}, default="gini"
+        How a split is rated. Gini and information gain rarely differ; the gain ratio holds back columns with many
+        categories; the error is easy to explain, but blind to splits that help only later.
+    categorical : {"subset", "multiway", "one_vs_rest"}, default="subset"
+        How a column of categories is split: into the best two groups, into a branch per category (as ID3 does, easy
+        to read with few categories), or one category against all others.
+    candidates : "midpoints", "class_boundaries", ("bins", k) or ("step", width), default="midpoints"
+        Thresholds to try in a numeric column: between all neighbouring values; only where the class changes (the same
+        tree in most cases, fewer candidates); between k groups of about as many rows; at the multiples of a width,
+        for round numbers that people can remember.
+    splitter : "best", "random" or ("among", k), default="best"
+        Take the best split; the best of splits drawn at random, one per column; or one of the k best at random. The
+        last two make trees that differ, for ensembles.
+    max_depth : int or None, default=None
+        Most tests from the root to a leaf. Lower it for a tree that can be read and that overfits less.
+    min_samples_split : int or float, default=2
+        Least rows, or share of all rows, of a node that is split.
+    min_samples_leaf : int or float, default=1
+        Least rows, or share of all rows, on both sides of a split. Raise it for noisy data.
+    min_gain : float, default=0.0
+        Least gain of a split, in the unit of the criterion. At 0 growth goes on without any gain, because a useful
+        split may need another one above it.
+    max_leaf_nodes : int or None, default=None
+        Most leaves; the node whose split gains most is split first.
+    max_features : int, float, "sqrt", "log2" or None, default=None
+        How many columns, or which share, to draw at random for each node. None looks at all.
+    class_weight : dict, "balanced" or None, default=None
+        What a row of each class weighs. "balanced" gives all classes the same total, for rare classes that matter.
+    categorical_features, numeric_features : list of names or positions, boolean mask, "all" or None, default=None
+        Columns to be read otherwise than their type says: codes that are no quantities, numbers kept as text.
+    random_state : int, RandomState or None, default=None
+        Seed of all that is random: the splitter and `max_features`. Without them it changes nothing.
+    n_jobs : int or None, default=None
+        Threads for large tables; None takes all cores. The tree does not depend on it.
+
+    Attributes
+    ----------
+    tree_ : Tree
+        The fitted tree.
+    classes_ : ndarray
+        The classes in ascending order.
+    n_classes_ : int
+        Their number.
+    n_features_in_ : int
+        The number of columns.
+    feature_names_in_ : ndarray
+        Their names, if the table had names.
+    feature_importances_ : ndarray
+        The share of each column in all that the splits gained.
+
+    Examples
+    --------
+    >>> from treewright import DecisionTreeClassifier, datasets, show
+    >>> iris = datasets.load_iris()
+    >>> model = DecisionTreeClassifier(max_depth=2).fit(iris.X, iris.y)
+    >>> show(model)
+    petal_length <= 2.45: setosa (50.0)
+    petal_length > 2.45
+    |   petal_width <= 1.75: versicolor (54.0/5.0)
+    |   petal_width > 1.75: virginica (46.0/1.0)
+    <BLANKLINE>
+    Number of leaves: 3
+    Size of the tree: 5
+    """
+
+    def __init__(
+        self,
+        *,
+        criterion: str = "gini",
+        categorical: str = "subset",
+        candidates: str | tuple[str, float] = "midpoints",
+        splitter: str | tuple[str, int] = "best",
+        max_depth: int | None = None,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 1,
+        min_gain: float = 0.0,
+        max_leaf_nodes: int | None = None,
+        max_features: int | float | str | None = None,
+        class_weight: Any = None,
+        categorical_features: Any = None,
+        numeric_features: Any = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.criterion = criterion
+        self.categorical = categorical
+        self.candidates = candidates
+        self.splitter = splitter
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_gain = min_gain
+        self.max_leaf_nodes = max_leaf_nodes
+        self.max_features = max_features
+        self.class_weight = class_weight
+        self.categorical_features = categorical_features
+        self.numeric_features = numeric_features
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+
+class DecisionTreeRegressor(TreeRegressor):
+    """A regression tree, with every choice open.
+
+    Parameters
+    ----------
+    criterion : {"squared_error", "sdr", "absolute_error", "poisson"}, default="squared_error"
+        How a split is rated, and what a leaf answers: its mean, or with the absolute error its median, which outliers
+        do not move. "sdr" is the reduction of the standard deviation that model trees use. "poisson" is for counts.
+    categorical : {"subset", "multiway", "one_vs_rest"}, default="subset"
+        How a column of categories is split: into the best two groups, into a branch per category (ID3 for numbers),
+        or one category against all others.
+    candidates : "midpoints", ("bins", k) or ("step", width), default="midpoints"
+        Thresholds to try in a numeric column: between all neighbouring values; between k groups of about as many
+        rows; at the multiples of a width.
+    splitter : "best", "random" or ("among", k), default="best"
+        Take the best split; the best of splits drawn at random, one per column; or one of the k best at random.
+    max_depth : int or None, default=None
+        Most tests from the root to a leaf. Lower it for a tree that can be read and that overfits less.
+    min_samples_split : int or float, default=2
+        Least rows, or share of all rows, of a node that is split.
+    min_samples_leaf : int or float, default=1
+        Least rows, or share of all rows, on both sides of a split. Raise it for noisy data.
+    min_gain : float, default=0.0
+        Least gain of a split, in the unit of the criterion.
+    max_leaf_nodes : int or None, default=None
+        Most leaves; the node whose split gains most is split first.
+    max_features : int, float, "sqrt", "log2" or None, default=None
+        How many columns, or which share, to draw at random for each node. None looks at all.
+    categorical_features, numeric_features : list of names or positions, boolean mask, "all" or None, default=None
+        Columns to be read otherwise than their type says.
+    random_state : int, RandomState or None, default=None
+        Seed of all that is random: the splitter and `max_features`. Without them it changes nothing.
+    n_jobs : int or None, default=None
+        Threads for large tables; None takes all cores. The tree does not depend on it.
+
+    Attributes
+    ----------
+    tree_ : Tree
+        The fitted tree.
+    n_features_in_ : int
+        The number of columns.
+    feature_names_in_ : ndarray
+        Their names, if the table had names.
+    feature_importances_ : ndarray
+        The share of each column in all that the splits gained.
+
+    Examples
+    --------
+    >>> from treewright import DecisionTreeRegressor
+    >>> days = {"sky": ["sunny", "sunny", "rainy", "sunny"], "water": ["warm", "warm", "warm", "cool"]}
+    >>> model = DecisionTreeRegressor(categorical="multiway", max_depth=1).fit(days, [0.9, 0.8, 0.1, 0.85])
+    >>> model.rules()
+    sky = sunny: 0.85 (3.0)
+    sky = rainy: 0.1 (1.0)
+    """
+
+    def __init__(
+        self,
+        *,
+        criterion: str = "squared_error",
+        categorical: str = "subset",
+        candidates: str | tuple[str, float] = "midpoints",
+        splitter: str | tuple[str, int] = "best",
+        max_depth: int | None = None,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 1,
+        min_gain: float = 0.0,
+        max_leaf_nodes: int | None = None,
+        max_features: int | float | str | None = None,
+        categorical_features: Any = None,
+        numeric_features: Any = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.criterion = criterion
+        self.categorical = categorical
+        self.candidates = candidates
+        self.splitter = splitter
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_gain = min_gain
+        self.max_leaf_nodes = max_leaf_nodes
+        self.max_features = max_features
+        self.categorical_features = categorical_features
+        self.numeric_features = numeric_features
+        self.random_state = random_state
+        self.n_jobs = n_jobs
