@@ -56,8 +56,12 @@ def code_table(
     sort_target: bool,
     multiway: bool,
     n_threads: int,
+    all_sorted: bool = False,
 ) -> Data:
-    """Code all columns of a table; `labels` or `numbers` is the target, `run` gives a kernel's form to use."""
+    """Code all columns of a table; `labels` or `numbers` is the target, `run` gives a kernel's form to use.
+
+    Columns with many values are sorted, and all of them if asked.
+    """
     n_rows, n_columns = values.shape
     if n_rows >= MAX_ROWS:
         raise ValueError(f"the table has {n_rows} rows; a tree can be grown from at most {MAX_ROWS - 1}")
@@ -74,7 +78,7 @@ def code_table(
             order, in_order, coded = _code_categories(run, column, numbers_of_column)
         else:
             order, in_order, coded = _code_numbers(run, column, numbers_of_column, grid)
-        if coded.is_wide:
+        if coded.is_wide or all_sorted:
             run(fill_keys)(order, in_order, packed, keys[index])
         else:
             run(fill_codes)(order, in_order, codes[index])
@@ -89,7 +93,7 @@ def code_table(
     return Data(
         codes=codes,
         keys=keys,
-        is_wide=np.array([column.is_wide for column in coded]),
+        is_wide=np.array([column.is_wide or all_sorted for column in coded]),
         is_number=np.array([not column.is_categorical for column in columns]),
         n_codes=np.array([column.n_codes for column in coded], dtype=np.int64),
         values=np.concatenate([column.values for column in coded]),

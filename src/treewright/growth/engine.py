@@ -115,7 +115,7 @@ def grow_tree(
         multiway=recipe.categorical == MULTIWAY,
         n_threads=n_threads,
     )
-    return number_level_by_level(join_parts(*grow_parts(run, data, recipe, seed, n_threads)))
+    return number_level_by_level(join_parts(*grow_parts(run, data, recipe, seed, n_threads)), data.n_codes)
 
 
 class Part(NamedTuple):
@@ -194,7 +194,7 @@ def join_parts(hangs_from: list[int], parts: list[Part]) -> Part:
     return whole
 
 
-def number_level_by_level(tree: Part) -> GrownTree:
+def number_level_by_level(tree: Part, n_codes: np.ndarray) -> GrownTree:
     """Number the nodes level by level, which is the same however the tree was cut up while growing."""
     order = _level_order(tree.first_child, tree.n_children)
     place = np.empty(len(tree.kind), dtype=np.int32)
@@ -204,6 +204,7 @@ def number_level_by_level(tree: Part) -> GrownTree:
     first_child = np.zeros(len(order), dtype=np.int32)
     first_child[inner] = place[ordered.first_child[inner]]
     has_weight = ordered.weight > 0
+    set_start, category_sets = _gather_sets(ordered, n_codes)
     return GrownTree(
         kind=ordered.kind,
         column=ordered.column,
@@ -211,8 +212,8 @@ def number_level_by_level(tree: Part) -> GrownTree:
         first_child=first_child,
         n_children=ordered.n_children,
         missing_branch=ordered.missing,
-        set_start=ordered.set_start,
-        category_sets=ordered.set_words,
+        set_start=set_start,
+        category_sets=category_sets,
         weight=ordered.weight,
         rows=ordered.hi - ordered.lo,
         impurity=np.divide(ordered.spread, ordered.weight, out=np.zeros(len(order)), where=has_weight),
@@ -221,14 +222,29 @@ def number_level_by_level(tree: Part) -> GrownTree:
     )
 
 
+def _gather_sets(tree: Part, n_codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The category sets of the nodes that have one, in the order of the nodes."""
+    with_set = np.flatnonzero(tree.set_start >= 0)
+    lengths = (n_codes[tree.column[with_set]] + 63) // 64
+    words = np.repeat(tree.set_start[with_set], lengths) + _counts_within(lengths)
+    set_start = np.full(len(tree.kind), -1, dtype=np.int64)
+    set_start[with_set] = np.cumsum(lengths) - lengths
+    return set_start, tree.set_words[words]
+
+
+def _counts_within(lengths: np.ndarray) -> np.ndarray:
+    """0, 1, .. length-1 for each length, one after the other."""
+    ends = np.cumsum(lengths)
+    return np.arange(int(lengths.sum())) - np.repeat(ends - lengths, lengths)
+
+
 def _level_order(first_child: np.ndarray, n_children: np.ndarray) -> np.ndarray:
     """The nodes that can be reached from the root, level by level."""
     levels = [np.zeros(1, dtype=np.int64)]
     while len(levels[-1]):
         parents = levels[-1][n_children[levels[-1]] > 0]
         sizes = n_children[parents].astype(np.int64)
-        within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        levels.append(np.repeat(first_child[parents], sizes) + within)
+        levels.append(np.repeat(first_child[parents], sizes) + _counts_within(sizes))
     return np.concatenate(levels)
 
 

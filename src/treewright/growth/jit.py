@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-KERNEL_MODULES = ("ranking", "loop", "descend")
+KERNEL_MODULES = ("ranking", "loop", "descend", "oblivious")
 
 _roles: dict[Callable[..., Any], str] = {}
 _replacements: dict[Callable[..., Any], Callable[[], Any]] = {}

@@ -149,12 +149,14 @@ class TreeLearner(BaseEstimator):
                 f"X has {n_rows} rows, but y has {len(answers)} values; give one target value per row"
             )
         weights = self._weigh_classes(target, answers, read_weights(sample_weight, n_rows))
-        if not np.isfinite(weights.sum()):
+        with np.errstate(over="ignore"):
+            total = weights.sum()
+        if not np.isfinite(total):
             raise ValueError("the weights add up to infinity; scale them down")
         kept = weights > 0.0
         if not kept.any():
             raise ValueError(
-                "all rows weigh 0, so there is nothing to learn from; give some row a weight above 0"
+                "every row has a weight of zero, so there is nothing to learn from; give some row more"
             )
         training = Training(table.columns, table.values, target, classes, answers, weights)
         return training if kept.all() else _leave_out(training, kept)
@@ -295,7 +297,7 @@ def _leave_out(training: Training, kept: np.ndarray) -> Training:
 
 
 def _forget_categories(column: Column, indices: np.ndarray, kept: np.ndarray) -> tuple[Column, np.ndarray]:
-    """Drop the categories that occur in left-out rows only; one that occurs nowhere was declared and stays."""
+    """Drop the categories that only left-out rows have; one that no row has was declared and stays."""
     n_categories = len(column.categories)
     counts = [
         np.bincount(indices[rows & ~np.isnan(indices)].astype(np.intp), minlength=n_categories)

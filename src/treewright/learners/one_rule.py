@@ -15,7 +15,7 @@ from treewright.tree import SplitKind, Tree
 class OneRClassifier(TreeClassifier):
     """A tree that asks about one column only: a branch per category, or per interval of a number.
 
-    Simple, often not much worse than a large tree (Holte 1993), and a baseline that any other model should beat.
+    Often not much worse than a large tree (Holte 1993), and a baseline that any other model should beat.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ class OneRClassifier(TreeClassifier):
         overfitting; 6 is Holte's choice.
     class_weight : dict, "balanced" or None, default=None
         What a row of each class weighs.
-    categorical_features, numeric_features : list of names or positions, boolean mask, "all" or None, default=None
+    categorical_features, numeric_features : list of names or positions, mask, "all" or None, default=None
         Columns to be read otherwise than their type says.
 
     Examples
@@ -69,7 +69,7 @@ class OneRClassifier(TreeClassifier):
 class OneRule:
     """The rule of one column: its branches, and the class weights in each.
 
-    Rows without a value join the branch `missing_branch`; they are in `counts` and `rows`, but not in `known`.
+    Rows without a value join one of the branches: they are in `counts` and `rows`, but not in `known`.
     """
 
     place: int
@@ -110,46 +110,58 @@ def last_of_intervals(training: Training, place: int, is_known: np.ndarray, min_
 
     An interval joins the one before if the majority there is a majority here as well.
     """
-    n_classes = len(training.target.classes)
-    _, rank = np.unique(training.values[is_known, place], return_inverse=True)
-    cells, cell_of = np.unique(rank * n_classes + training.answers[is_known], return_inverse=True)
-    weight = np.bincount(cell_of, training.weights[is_known]).tolist()
-    value, label = (cells // n_classes).tolist(), (cells % n_classes).tolist()
+    line = _count_values(training, place, is_known)
     last: list[int] = []
     majority = -1
     at = 0
-    while at < len(value):
-        counts = [0.0] * n_classes
-        at = _fill_interval(at, counts, value, label, weight, min_bucket)
-        if majority >= 0 and counts[majority] >= max(counts):
+    while at < len(line):
+        counts: dict[int, float] = {}
+        at = _fill_interval(line, at, counts, min_bucket)
+        if majority in _majorities(counts):
             last.pop()
         else:
-            majority = counts.index(max(counts))
-        last.append(value[at - 1])
+            majority = min(_majorities(counts))
+        last.append(at - 1)
     return np.array(last[:-1], dtype=np.intp)
 
 
-def _fill_interval(
-    at: int, counts: list[float], value: list[int], label: list[int], weight: list[float], min_bucket: float
-) -> int:
+def _count_values(training: Training, place: int, is_known: np.ndarray) -> list[dict[int, float]]:
+    """For each distinct value of a column, from the smallest up, the weight of each class there."""
+    n_classes = len(training.target.classes)
+    _, rank = np.unique(training.values[is_known, place], return_inverse=True)
+    cells, cell_of = np.unique(rank * n_classes + training.answers[is_known], return_inverse=True)
+    weights = np.bincount(cell_of, training.weights[is_known])
+    line: list[dict[int, float]] = [{} for _ in range(int(cells[-1]) // n_classes + 1)] if len(cells) else []
+    for cell, weight in zip(cells.tolist(), weights.tolist(), strict=True):
+        line[cell // n_classes][cell % n_classes] = weight
+    return line
+
+
+def _fill_interval(line: list[dict[int, float]], at: int, counts: dict[int, float], min_bucket: float) -> int:
     """Fill one interval from position `at` on; returns where the next begins.
 
-    It is filled until one class weighs `min_bucket`, then while the class stays the same, then while the value
-    does, because rows of one value cannot be told apart.
+    It takes values until one class weighs `min_bucket`, then on while that class is a majority of the next
+    value. Rows of one value are taken together, so that the rule does not depend on the order of the rows.
     """
-    end = len(value)
-    last = label[at]
-    while at < end and counts[last] < min_bucket:
-        last = label[at]
-        counts[last] += weight[at]
+    while at < len(line) and max(counts.values(), default=0.0) < min_bucket:
+        _add(counts, line[at])
         at += 1
-    while at < end and label[at] == last:
-        counts[last] += weight[at]
-        at += 1
-    while at < end and value[at] == value[at - 1]:
-        counts[label[at]] += weight[at]
+    majority = min(_majorities(counts))
+    while at < len(line) and majority in _majorities(line[at]):
+        _add(counts, line[at])
         at += 1
     return at
+
+
+def _add(counts: dict[int, float], more: dict[int, float]) -> None:
+    for label, weight in more.items():
+        counts[label] = counts.get(label, 0.0) + weight
+
+
+def _majorities(counts: dict[int, float]) -> list[int]:
+    """The class with the most weight, or several with the same."""
+    most = max(counts.values())
+    return [label for label, weight in counts.items() if weight == most]
 
 
 def _tally(
@@ -159,7 +171,8 @@ def _tally(
     n_classes = len(training.target.classes)
     cell = branch[taken] * n_classes + training.answers[taken]
     counts = np.bincount(cell, training.weights[taken], minlength=n_branches * n_classes)
-    return counts.reshape(n_branches, n_classes), np.bincount(branch[taken], minlength=n_branches)
+    # NumPy counts in whole numbers when there is nothing to count.
+    return counts.astype(np.float64).reshape(n_branches, n_classes), np.bincount(branch[taken], minlength=n_branches)
 
 
 def _between(below: np.ndarray, above: np.ndarray) -> np.ndarray:

@@ -54,7 +54,7 @@ class Plan:
 
     @property
     def grid(self) -> Grid:
-        """The fixed thresholds that numeric columns are cut at, None for those between neighbouring values."""
+        """The grid of thresholds in numeric columns, None for those between neighbouring values."""
         return self.candidates if isinstance(self.candidates, tuple) else None
 
     @property
@@ -126,7 +126,7 @@ def is_whole(value: object, least: int) -> bool:
     >>> is_whole(3, 1), is_whole(True, 1), is_whole(3.0, 1)
     (True, False, False)
     """
-    return isinstance(value, numbers.Integral) and not isinstance(value, bool) and value >= least
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool) and int(value) >= least
 
 
 def is_real(value: object) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from treewright.table.categories import some
 
 
 class ID3Classifier(TreeClassifier):
-    """ID3 (Quinlan 1986): the column with the highest information gain, and a branch for each of its categories.
+    """ID3 (Quinlan 1986): the column with the highest information gain, a branch for each of its categories.
 
     It knows categories only; for numbers use `C45Classifier`. For a numeric target use
     `DecisionTreeRegressor(categorical="multiway")`.
@@ -51,7 +52,7 @@ class ID3Classifier(TreeClassifier):
     Size of the tree: 8
     """
 
-    _recipe = {"criterion": "information_gain", "categorical": "multiway"}
+    _recipe: ClassVar[Mapping[str, Any]] = {"criterion": "information_gain", "categorical": "multiway"}
 
     def __init__(
         self,
@@ -94,17 +95,17 @@ class ID3Classifier(TreeClassifier):
 class C45Classifier(TreeClassifier):
     """C4.5 (Quinlan 1993, 1996): the best gain ratio among the columns whose gain is at least average.
 
-    A branch for each category; numbers are split at a threshold and pay for the choice of it. The tree is not pruned.
+    A branch for each category; a threshold for a number, which pays for its choice. Nothing is pruned.
 
     Parameters
     ----------
     max_depth : int or None, default=None
         Most tests from the root to a leaf. Lower it for a tree that can be read and that overfits less.
     min_samples_leaf : int or float, default=2
-        Least weight, or share of all rows, that at least two branches of a split must have. Raise it for noisy data.
+        Least weight, or share of all rows, in at least two branches of a split. Raise it for noisy data.
     class_weight : dict, "balanced" or None, default=None
         What a row of each class weighs.
-    categorical_features, numeric_features : list of names or positions, boolean mask, "all" or None, default=None
+    categorical_features, numeric_features : list of names or positions, mask, "all" or None, default=None
         Columns to be read otherwise than their type says.
     n_jobs : int or None, default=None
         Threads for large tables; None takes all cores. The tree does not depend on it.
@@ -117,7 +118,11 @@ class C45Classifier(TreeClassifier):
     'target=yes: (outlook=sunny and humidity=normal) or (outlook=overcast) or (outlook=rainy and wind=weak)'
     """
 
-    _recipe = {"criterion": "gain_ratio", "categorical": "multiway", "quinlan": True}
+    _recipe: ClassVar[Mapping[str, Any]] = {
+        "criterion": "gain_ratio",
+        "categorical": "multiway",
+        "quinlan": True,
+    }
 
     def __init__(
         self,
@@ -154,7 +159,7 @@ class CARTClassifier(TreeClassifier):
         Most leaves; the node whose split gains most is split first.
     class_weight : dict, "balanced" or None, default=None
         What a row of each class weighs.
-    categorical_features, numeric_features : list of names or positions, boolean mask, "all" or None, default=None
+    categorical_features, numeric_features : list of names or positions, mask, "all" or None, default=None
         Columns to be read otherwise than their type says.
     n_jobs : int or None, default=None
         Threads for large tables; None takes all cores. The tree does not depend on it.
@@ -164,11 +169,11 @@ class CARTClassifier(TreeClassifier):
     >>> from treewright import CARTClassifier, datasets
     >>> weather = datasets.load_weather()
     >>> CARTClassifier(max_depth=1).fit(weather.X, weather.y).rules()
-    outlook in {sunny, rainy}: no (10.0/5.0)
     outlook = overcast: yes (4.0)
+    outlook != overcast: no (10.0/5.0)
     """
 
-    _recipe = {"criterion": "gini", "categorical": "subset"}
+    _recipe: ClassVar[Mapping[str, Any]] = {"criterion": "gini", "categorical": "subset"}
 
     def __init__(
         self,
@@ -209,7 +214,7 @@ class CARTRegressor(TreeRegressor):
         Least decrease of the mean squared error.
     max_leaf_nodes : int or None, default=None
         Most leaves; the node whose split gains most is split first.
-    categorical_features, numeric_features : list of names or positions, boolean mask, "all" or None, default=None
+    categorical_features, numeric_features : list of names or positions, mask, "all" or None, default=None
         Columns to be read otherwise than their type says.
     n_jobs : int or None, default=None
         Threads for large tables; None takes all cores. The tree does not depend on it.
@@ -222,7 +227,7 @@ class CARTRegressor(TreeRegressor):
     rooms > 2.5: 20 (2.0)
     """
 
-    _recipe = {"criterion": "squared_error", "categorical": "subset"}
+    _recipe: ClassVar[Mapping[str, Any]] = {"criterion": "squared_error", "categorical": "subset"}
 
     def __init__(
         self,
@@ -259,7 +264,7 @@ class DecisionStumpClassifier(TreeClassifier):
         Least rows, or share of all rows, on both sides.
     class_weight : dict, "balanced" or None, default=None
         What a row of each class weighs.
-    categorical_features, numeric_features : list of names or positions, boolean mask, "all" or None, default=None
+    categorical_features, numeric_features : list of names or positions, mask, "all" or None, default=None
         Columns to be read otherwise than their type says.
     n_jobs : int or None, default=None
         Threads for large tables; None takes all cores. The tree does not depend on it.
@@ -273,7 +278,7 @@ class DecisionStumpClassifier(TreeClassifier):
     income > 97.5: no (4.0)
     """
 
-    _recipe = {"max_depth": 1}
+    _recipe: ClassVar[Mapping[str, Any]] = {"max_depth": 1}
     _poor_score = True
 
     def __init__(
@@ -307,7 +312,7 @@ class DecisionStumpRegressor(TreeRegressor):
         How a column of categories is split.
     min_samples_leaf : int or float, default=1
         Least rows, or share of all rows, on both sides.
-    categorical_features, numeric_features : list of names or positions, boolean mask, "all" or None, default=None
+    categorical_features, numeric_features : list of names or positions, mask, "all" or None, default=None
         Columns to be read otherwise than their type says.
     n_jobs : int or None, default=None
         Threads for large tables; None takes all cores. The tree does not depend on it.
@@ -320,7 +325,7 @@ class DecisionStumpRegressor(TreeRegressor):
     rooms > 2.5: 21 (2.0)
     """
 
-    _recipe = {"max_depth": 1}
+    _recipe: ClassVar[Mapping[str, Any]] = {"max_depth": 1}
     _poor_score = True
 
     def __init__(
@@ -351,7 +356,7 @@ class RandomTreeClassifier(TreeClassifier):
     categorical : {"subset", "multiway", "one_vs_rest"}, default="subset"
         How a column of categories is split.
     max_features : int, float, "sqrt", "log2" or None, default="sqrt"
-        How many columns, or which share, to draw for each node. More make better single trees that are more alike.
+        How many columns, or which share, to draw for each node. More make trees better, and more alike.
     max_depth : int or None, default=None
         Most tests from the root to a leaf.
     min_samples_split : int or float, default=2
@@ -360,7 +365,7 @@ class RandomTreeClassifier(TreeClassifier):
         Least rows, or share of all rows, on both sides of a split.
     class_weight : dict, "balanced" or None, default=None
         What a row of each class weighs.
-    categorical_features, numeric_features : list of names or positions, boolean mask, "all" or None, default=None
+    categorical_features, numeric_features : list of names or positions, mask, "all" or None, default=None
         Columns to be read otherwise than their type says.
     random_state : int, RandomState or None, default=None
         Seed of the draws; give a number to get the same tree again.
@@ -413,14 +418,14 @@ class RandomTreeRegressor(TreeRegressor):
     categorical : {"subset", "multiway", "one_vs_rest"}, default="subset"
         How a column of categories is split.
     max_features : int, float, "sqrt", "log2" or None, default="sqrt"
-        How many columns, or which share, to draw for each node. More make better single trees that are more alike.
+        How many columns, or which share, to draw for each node. More make trees better, and more alike.
     max_depth : int or None, default=None
         Most tests from the root to a leaf.
     min_samples_split : int or float, default=2
         Least rows, or share of all rows, of a node that is split.
     min_samples_leaf : int or float, default=1
         Least rows, or share of all rows, on both sides of a split.
-    categorical_features, numeric_features : list of names or positions, boolean mask, "all" or None, default=None
+    categorical_features, numeric_features : list of names or positions, mask, "all" or None, default=None
         Columns to be read otherwise than their type says.
     random_state : int, RandomState or None, default=None
         Seed of the draws; give a number to get the same tree again.
@@ -430,8 +435,8 @@ class RandomTreeRegressor(TreeRegressor):
     Examples
     --------
     >>> from treewright import RandomTreeRegressor
-    >>> model = RandomTreeRegressor(random_state=0).fit({"rooms": [1, 2, 3], "floor": [3, 1, 2]}, [10, 12, 20])
-    >>> model.predict([{"rooms": 3, "floor": 2}])
+    >>> flats = {"rooms": [1, 2, 3], "floor": [3, 1, 2]}
+    >>> RandomTreeRegressor(random_state=0).fit(flats, [10, 12, 20]).predict([{"rooms": 3, "floor": 2}])
     array([20.])
     """
 

@@ -13,18 +13,18 @@ class DecisionTreeClassifier(TreeClassifier):
     Parameters
     ----------
     criterion : {"gini", "information_gain", "gain_ratio", "error"}, default="gini"
-        How a split is rated. Gini and information gain rarely differ; the gain ratio holds back columns with many
-        categories; the error is easy to explain, but blind to splits that help only later.
+        How a split is rated. Gini and information gain rarely differ; the gain ratio holds back columns with
+        many categories; the error is easy to explain, but blind to splits that help only later.
     categorical : {"subset", "multiway", "one_vs_rest"}, default="subset"
-        How a column of categories is split: into the best two groups, into a branch per category (as ID3 does, easy
-        to read with few categories), or one category against all others.
+        How a column of categories is split: into the best two groups, into a branch per category (as ID3
+        does, easy to read with few categories), or one category against all others.
     candidates : "midpoints", "class_boundaries", ("bins", k) or ("step", width), default="midpoints"
-        Thresholds to try in a numeric column: between all neighbouring values; only where the class changes (the same
-        tree in most cases, fewer candidates); between k groups of about as many rows; at the multiples of a width,
-        for round numbers that people can remember.
+        Thresholds to try in a numeric column: between all neighbouring values; only where the class changes
+        (fewer candidates, the same tree); between k groups of about as many rows; at the multiples of a
+        width, for round numbers that people can remember.
     splitter : "best", "random" or ("among", k), default="best"
-        Take the best split; the best of splits drawn at random, one per column; or one of the k best at random. The
-        last two make trees that differ, for ensembles.
+        Take the best split; the best of splits drawn at random, one per column; or one of the k best at
+        random. The last two make trees that differ, for ensembles.
     max_depth : int or None, default=None
         Most tests from the root to a leaf. Lower it for a tree that can be read and that overfits less.
     min_samples_split : int or float, default=2
@@ -32,15 +32,16 @@ class DecisionTreeClassifier(TreeClassifier):
     min_samples_leaf : int or float, default=1
         Least rows, or share of all rows, on both sides of a split. Raise it for noisy data.
     min_gain : float, default=0.0
-        Least gain of a split, in the unit of the criterion. At 0 growth goes on without any gain, because a useful
-        split may need another one above it.
+        Least gain of a split, in the unit of the criterion. At 0 growth goes on without any gain, because a
+        useful split may need another one above it.
     max_leaf_nodes : int or None, default=None
         Most leaves; the node whose split gains most is split first.
     max_features : int, float, "sqrt", "log2" or None, default=None
         How many columns, or which share, to draw at random for each node. None looks at all.
     class_weight : dict, "balanced" or None, default=None
-        What a row of each class weighs. "balanced" gives all classes the same total, for rare classes that matter.
-    categorical_features, numeric_features : list of names or positions, boolean mask, "all" or None, default=None
+        What a row of each class weighs. "balanced" gives all classes the same total, for rare classes that
+        matter.
+    categorical_features, numeric_features : list of names or positions, mask, "all" or None, default=None
         Columns to be read otherwise than their type says: codes that are no quantities, numbers kept as text.
     random_state : int, RandomState or None, default=None
         Seed of all that is random: the splitter and `max_features`. Without them it changes nothing.
@@ -119,16 +120,17 @@ class DecisionTreeRegressor(TreeRegressor):
     Parameters
     ----------
     criterion : {"squared_error", "sdr", "absolute_error", "poisson"}, default="squared_error"
-        How a split is rated, and what a leaf answers: its mean, or with the absolute error its median, which outliers
-        do not move. "sdr" is the reduction of the standard deviation that model trees use. "poisson" is for counts.
+        How a split is rated, and what a leaf answers: its mean, or with the absolute error its median, which
+        outliers do not move. "sdr" is the reduction of the standard deviation, as in model trees; "poisson"
+        is for counts.
     categorical : {"subset", "multiway", "one_vs_rest"}, default="subset"
-        How a column of categories is split: into the best two groups, into a branch per category (ID3 for numbers),
-        or one category against all others.
+        How a column of categories is split: into the best two groups, into a branch per category (ID3 for
+        numbers), or one category against all others.
     candidates : "midpoints", ("bins", k) or ("step", width), default="midpoints"
-        Thresholds to try in a numeric column: between all neighbouring values; between k groups of about as many
-        rows; at the multiples of a width.
+        Thresholds to try in a numeric column: between all neighbouring values; between k groups of about as
+        many rows; at the multiples of a width.
     splitter : "best", "random" or ("among", k), default="best"
-        Take the best split; the best of splits drawn at random, one per column; or one of the k best at random.
+        Take the best split; the best of splits drawn at random, one per column; or one of the k best.
     max_depth : int or None, default=None
         Most tests from the root to a leaf. Lower it for a tree that can be read and that overfits less.
     min_samples_split : int or float, default=2
@@ -141,7 +143,7 @@ class DecisionTreeRegressor(TreeRegressor):
         Most leaves; the node whose split gains most is split first.
     max_features : int, float, "sqrt", "log2" or None, default=None
         How many columns, or which share, to draw at random for each node. None looks at all.
-    categorical_features, numeric_features : list of names or positions, boolean mask, "all" or None, default=None
+    categorical_features, numeric_features : list of names or positions, mask, "all" or None, default=None
         Columns to be read otherwise than their type says.
     random_state : int, RandomState or None, default=None
         Seed of all that is random: the splitter and `max_features`. Without them it changes nothing.

@@ -69,7 +69,7 @@ def _check_class_weights(class_weight: Mapping[Any, Any], classes: list[Any]) ->
             raise ValueError(f"class_weight of {name!r} is {weight!r}; give a number of 0 or more")
     unknown = [name for name in class_weight if name not in classes]
     unweighted = [name for name in classes if name not in class_weight]
-    # A class may be missing from one part of the data, as in cross-validation; both together look like a slip.
+    # A class may be missing from a part of the data, as in cross-validation; both together look like a slip.
     if unknown and unweighted:
         raise ValueError(
             f"class_weight names {some(unknown)}, which is no class of y, and leaves out {some(unweighted)}"

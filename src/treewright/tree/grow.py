@@ -11,11 +11,23 @@ from treewright.table.column import Column
 from treewright.tree.tree import Target, Tree
 
 
-def grow(columns: tuple[Column, ...], values: np.ndarray, target: Target, **options: Any) -> Tree:
+def grow(
+    columns: tuple[Column, ...],
+    values: np.ndarray,
+    target: Target,
+    *,
+    oblivious: bool = False,
+    **options: Any,
+) -> Tree:
     """Grow a tree; `options` are those of `growth.engine.grow_tree`."""
-    from treewright.growth.engine import grow_tree
+    if oblivious:
+        from treewright.growth.oblivious import grow_oblivious
 
-    grown = grow_tree(columns, values, **options)
+        grown = grow_oblivious(columns, values, **options)
+    else:
+        from treewright.growth.engine import grow_tree
+
+        grown = grow_tree(columns, values, **options)
     arrays = {field.name: getattr(grown, field.name) for field in fields(grown)}
     return Tree(columns=columns, target=target, **arrays)
 

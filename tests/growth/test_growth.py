@@ -1,0 +1,339 @@
+"""How trees grow: threads, forms of the kernels, random choices, candidate thresholds, missing rows."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from treewright.growth import engine, jit, layout
+from treewright.growth.coding import _rank
+from treewright.table.column import Column, Kind
+from treewright.tree import SplitKind, Target
+from treewright.tree.grow import grow, leaves_of
+
+
+def numeric_columns(n):
+    return tuple(Column(f"x{i}", Kind.NUMERIC) for i in range(n))
+
+
+def mixed_table(n_rows, seed, gaps=0.1):
+    """Wide and narrow numbers, few and many categories, an ordered column, and gaps."""
+    random = np.random.default_rng(seed)
+    columns = (
+        *numeric_columns(2),
+        Column("few", Kind.CATEGORICAL, tuple("abcd")),
+        Column("many", Kind.CATEGORICAL, tuple(range(400))),
+        Column("size", Kind.ORDERED, ("s", "m", "l")),
+    )
+    values = np.column_stack(
+        [
+            random.standard_normal(n_rows),
+            random.integers(0, 30, n_rows),
+            random.integers(0, 4, n_rows),
+            random.integers(0, 400, n_rows),
+            random.integers(0, 3, n_rows),
+        ]
+    )
+    labels = (values[:, 0] + (values[:, 2] == 1) + (values[:, 3] % 7 == 0) + random.standard_normal(n_rows) > 0.5)
+    values = np.where(random.random(values.shape) < gaps, np.nan, values)
+    return columns, np.asfortranarray(values), labels.astype(np.uint16), random
+
+
+def same_tree(a, b):
+    return all(
+        np.array_equal(getattr(a, field.name), getattr(b, field.name), equal_nan=True)
+        for field in fields(a)
+        if isinstance(getattr(a, field.name), np.ndarray)
+    )
+
+
+def grow_mixed(table, make_recipe, monkeypatch=None, form=None, **options):
+    columns, values, labels, _ = table
+    choices = {name: options.pop(name) for name in list(options) if name in engine.Recipe._fields}
+    criterion = options.pop("criterion_name", "gini")
+    mode = options.pop("mode", "subset")
+    if form is not None:
+        monkeypatch.setenv("TREEWRIGHT_COMPILE", form)
+    options.setdefault("weights", np.ones(len(labels)))
+    recipe = make_recipe(criterion, mode, **choices)
+    if criterion in ("gini", "information_gain", "gain_ratio", "error"):
+        return grow(
+            columns, values, Target("y", (0, 1)), recipe=recipe, labels=labels, n_classes=2, **options
+        )
+    return grow(columns, values, Target("y"), recipe=recipe, **options)
+
+
+@pytest.mark.parametrize("mode", ["multiway", "subset", "one_vs_rest"])
+def test_the_tree_does_not_depend_on_the_number_of_threads(make_recipe, mode):
+    table = mixed_table(110_000, seed=1)
+    weights = np.exp(6.0 * table[3].standard_normal(110_000))
+    assert table[1].size >= engine.MIN_CELLS_FOR_THREADS
+    trees = [
+        grow_mixed(table, make_recipe, weights=weights, mode=mode, n_jobs=n, min_samples_leaf=5) for n in (1, 2, 4)
+    ]
+    assert trees[0].n_nodes > 100
+    assert same_tree(trees[0], trees[1])
+    assert same_tree(trees[0], trees[2])
+
+
+@pytest.mark.parametrize("mode", ["multiway", "subset", "one_vs_rest"])
+@pytest.mark.parametrize(
+    "criterion",
+    ["information_gain", "gain_ratio", "gini", "error", "squared_error", "sdr", "absolute_error", "poisson"],
+)
+def test_plain_and_compiled_kernels_give_the_same_bits(make_recipe, monkeypatch, criterion, mode):
+    table = mixed_table(300, seed=2, gaps=0.15)
+    random = table[3]
+    options = {"weights": random.uniform(0.2, 3.0, 300), "criterion_name": criterion, "mode": mode}
+    if criterion in ("squared_error", "sdr", "absolute_error", "poisson"):
+        options["numbers"] = np.round(np.exp(random.standard_normal(300)), 2)
+    plain = grow_mixed(table, make_recipe, monkeypatch, "0", **options)
+    fast = grow_mixed(table, make_recipe, monkeypatch, "1", **options)
+    assert plain.n_nodes > 20
+    assert same_tree(plain, fast)
+
+
+@pytest.mark.parametrize("choices", [{"random_cuts": True}, {"among": 5}, {"max_features": 2}, {"quinlan": True}])
+def test_random_choices_are_the_same_in_both_forms(make_recipe, monkeypatch, choices):
+    table = mixed_table(300, seed=3)
+    criterion = "gain_ratio" if "quinlan" in choices else "gini"
+    mode = "multiway" if "quinlan" in choices else "subset"
+    trees = [
+        grow_mixed(table, make_recipe, monkeypatch, form, seed=9, criterion_name=criterion, mode=mode, **choices)
+        for form in "01"
+    ]
+    assert same_tree(*trees)
+
+
+@pytest.mark.parametrize("choices", [{"random_cuts": True}, {"among": 5}, {"max_features": 2}])
+def test_the_seed_decides_random_choices(make_recipe, choices):
+    table = mixed_table(300, seed=4)
+    first, again, other = (grow_mixed(table, make_recipe, seed=seed, **choices) for seed in (1, 1, 2))
+    assert same_tree(first, again)
+    assert not same_tree(first, other)
+
+
+def test_random_thresholds_lie_between_the_values_of_their_node(make_recipe):
+    random = np.random.default_rng(0)
+    X = random.standard_normal((200, 2))
+    labels = random.integers(0, 2, 200).astype(np.uint16)
+    seen = set()
+    for seed in range(30):
+        tree = grow(
+            numeric_columns(2),
+            X,
+            Target("y", (0, 1)),
+            recipe=make_recipe(random_cuts=True, max_depth=1),
+            labels=labels,
+            n_classes=2,
+            weights=np.ones(200),
+            seed=seed,
+        )
+        column = X[:, tree.column[0]]
+        assert column.min() <= tree.threshold[0] < column.max()
+        assert tree.rows[1] == (column <= tree.threshold[0]).sum()
+        seen.add(float(tree.threshold[0]))
+    assert len(seen) > 20
+
+
+def test_one_of_the_k_best_splits_is_drawn(make_recipe):
+    random = np.random.default_rng(1)
+    X = random.standard_normal((100, 3))
+    labels = (X[:, 0] > 0).astype(np.uint16)
+
+    def root(among, seed):
+        tree = grow(
+            numeric_columns(3),
+            X,
+            Target("y", (0, 1)),
+            recipe=make_recipe(among=among, max_depth=1),
+            labels=labels,
+            n_classes=2,
+            weights=np.ones(100),
+            seed=seed,
+        )
+        return float(tree.gain[0])
+
+    gains = {round(root(4, seed), 12) for seed in range(60)}
+    assert max(gains) == pytest.approx(root(1, 0))
+    assert 2 <= len(gains) <= 4
+
+
+@pytest.mark.parametrize("criterion", ["gini", "information_gain"])
+def test_class_boundaries_give_the_same_tree_as_all_midpoints(make_recipe, criterion):
+    random = np.random.default_rng(7)
+    X = np.round(random.standard_normal((400, 4)), 1)
+    labels = (X[:, 0] + X[:, 1] > 0).astype(np.uint16) + (X[:, 2] > 1).astype(np.uint16)
+    options = {"labels": labels, "n_classes": 3, "weights": np.ones(400)}
+    trees = [
+        grow(
+            numeric_columns(4),
+            X,
+            Target("y", (0, 1, 2)),
+            recipe=make_recipe(criterion, class_boundaries=flag),
+            **options,
+        )
+        for flag in (False, True)
+    ]
+    assert same_tree(*trees)
+
+
+def test_bins_cut_at_quantiles_and_steps_at_multiples(make_recipe):
+    random = np.random.default_rng(8)
+    X = random.uniform(0, 100, (1_000, 1))
+    labels = (X[:, 0] > 47).astype(np.uint16)
+    options = {"labels": labels, "n_classes": 2, "weights": np.ones(1_000), "recipe": make_recipe(max_depth=1)}
+    bins = grow(numeric_columns(1), X, Target("y", (0, 1)), grid=("bins", 4), **options)
+    assert bins.rows[1] == 500
+    step = grow(numeric_columns(1), X, Target("y", (0, 1)), grid=("step", 10.0), **options)
+    assert step.threshold[0] == 50.0
+    on_the_line = grow(
+        numeric_columns(1),
+        np.array([[10.0], [10.0], [20.0], [30.0]]),
+        Target("y", (0, 1)),
+        grid=("step", 10.0),
+        recipe=make_recipe(max_depth=1),
+        labels=np.array([0, 0, 1, 1], np.uint16),
+        n_classes=2,
+        weights=np.ones(4),
+    )
+    assert on_the_line.threshold[0] == 10.0
+    assert on_the_line.rows[1] == 2
+
+
+def test_xor_is_learned_although_no_split_gains(make_recipe):
+    columns = (Column("a", Kind.CATEGORICAL, ("F", "T")), Column("b", Kind.CATEGORICAL, ("F", "T")))
+    values = np.array([[0.0, 0], [0, 1], [1, 0], [1, 1]])
+    tree = grow(
+        columns,
+        values,
+        Target("y", ("F", "T")),
+        recipe=make_recipe("information_gain", "multiway"),
+        labels=np.array([0, 1, 1, 0], np.uint16),
+        n_classes=2,
+        weights=np.ones(4),
+    )
+    assert tree.n_leaves == 4
+    assert not tree.impurity[tree.kind == 0].any()
+    assert tree.gain[0] == 0.0
+
+
+def test_the_first_of_two_equal_columns_is_split_even_with_odd_weights(make_recipe):
+    random = np.random.default_rng(10)
+    x = random.standard_normal(500)
+    weights = np.exp(3 * random.standard_normal(500))
+    labels = (x + random.standard_normal(500) > 0).astype(np.uint16)
+    # The second column is the first one mirrored: every cut parts the rows alike, the sums run the other way.
+    X = np.column_stack([x, -x])
+    for criterion in ("gini", "information_gain", "gain_ratio", "error"):
+        tree = grow(
+            numeric_columns(2),
+            X,
+            Target("y", (0, 1)),
+            recipe=make_recipe(criterion, max_depth=3),
+            labels=labels,
+            n_classes=2,
+            weights=weights,
+        )
+        assert set(tree.column[tree.kind != 0]) == {0}
+
+
+def test_the_error_criterion_does_not_peel_off_row_after_row(make_recipe):
+    random = np.random.default_rng(12)
+    X = random.standard_normal((3_000, 2))
+    labels = (random.random(3_000) < 0.1).astype(np.uint16)
+    tree = grow(
+        numeric_columns(2),
+        X,
+        Target("y", (0, 1)),
+        recipe=make_recipe("error"),
+        labels=labels,
+        n_classes=2,
+        weights=np.ones(3_000),
+    )
+    assert tree.depth < 60
+
+
+@pytest.mark.parametrize("mode", ["multiway", "subset", "one_vs_rest"])
+def test_training_rows_reach_in_prediction_the_leaf_they_were_trained_in(make_recipe, mode):
+    table = mixed_table(2_000, seed=5)
+    tree = grow_mixed(table, make_recipe, mode=mode)
+    leaves = leaves_of(tree, table[1])
+    counted = np.bincount(leaves, minlength=tree.n_nodes)
+    is_leaf = tree.kind == SplitKind.LEAF
+    assert np.array_equal(counted[is_leaf], tree.rows[is_leaf])
+    for k in (0, 1):
+        weight = np.bincount(leaves[table[2] == k], minlength=tree.n_nodes)
+        assert np.array_equal(weight[is_leaf], tree.distribution[is_leaf, k])
+
+
+def test_missing_and_unseen_values_follow_the_heavier_branch(make_recipe):
+    table = mixed_table(2_000, seed=6)
+    tree = grow_mixed(table, make_recipe, max_depth=1)
+    heavier = 1 + int(np.argmax(tree.weight[1:3]))
+    row = np.full((1, 5), np.nan)
+    assert leaves_of(tree, row)[0] == heavier
+    column = tree.column[0]
+    if tree.columns[column].categories:
+        row[0, column] = -1.0
+        assert leaves_of(tree, row)[0] == heavier
+
+
+def test_limits_on_growth_hold(make_recipe):
+    table = mixed_table(2_000, seed=7)
+    tree = grow_mixed(table, make_recipe, min_samples_leaf=25, max_depth=6)
+    assert tree.depth <= 6
+    assert tree.rows[tree.kind == 0].min() >= 25
+    split_rows = grow_mixed(table, make_recipe, min_samples_split=100)
+    assert split_rows.rows[split_rows.kind != 0].min() >= 100
+    gains = grow_mixed(table, make_recipe, min_gain=0.01)
+    assert gains.gain[gains.kind != 0].min() >= 0.01
+
+
+def test_infinities_are_ordinary_large_values(make_recipe):
+    X = np.array([[-np.inf], [1.0], [2.0], [np.inf], [np.inf]])
+    for labels in ([0, 1, 1, 1, 1], [0, 0, 0, 1, 1]):
+        tree = grow(
+            numeric_columns(1),
+            X,
+            Target("y", (0, 1)),
+            recipe=make_recipe(),
+            labels=np.array(labels, np.uint16),
+            n_classes=2,
+            weights=np.ones(5),
+        )
+        assert np.array_equal(np.argmax(tree.value[leaves_of(tree, X)], axis=1), labels)
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(st.floats(allow_nan=True, width=64), min_size=1, max_size=80))
+def test_ranks_are_those_of_a_stable_sort(values):
+    numbers = np.array(values)
+    known = ~np.isnan(numbers)
+    order, codes, distinct = _rank(engine.run_plain, numbers, int(known.sum()))
+    assert np.array_equal(distinct, np.unique(numbers[known]))
+    assert np.array_equal(order[: known.sum()], np.flatnonzero(known)[np.argsort(numbers[known], kind="stable")])
+    assert np.array_equal(distinct[codes[: known.sum()]], np.sort(numbers[known]))
+    assert (codes[known.sum() :] == len(distinct)).all()
+
+
+def test_split_kinds_have_the_same_numbers_in_both_rooms():
+    assert SplitKind.LEAF == layout.LEAF_NODE
+    assert SplitKind.THRESHOLD == layout.THRESHOLD_SPLIT
+    assert SplitKind.SUBSET == layout.SUBSET_SPLIT
+    assert SplitKind.MULTIWAY == layout.MULTIWAY_SPLIT
+
+
+def test_a_changed_kernel_source_changes_the_cache_directory(monkeypatch, tmp_path):
+    before = jit.kernel_sources_digest()
+    for path in sorted(type(tmp_path)(jit.__file__).parent.glob("*.py")):
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    monkeypatch.setattr(jit, "__file__", str(tmp_path / "jit.py"))
+    assert jit.kernel_sources_digest() == before
+    with (tmp_path / "criteria.py").open("a") as source:
+        source.write("# a change\n")
+    assert jit.kernel_sources_digest() != before
