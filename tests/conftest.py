@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from treewright.table.column import Column, Kind
 from treewright.tree import SplitKind, Target, Tree
+
+# Compiling a kernel takes seconds, so no single example is timed; a build of a commit is the same each time.
+settings.register_profile("treewright", deadline=None, derandomize=bool(os.environ.get("CI")))
+settings.load_profile("treewright")
 
 
 @pytest.fixture(scope="session")

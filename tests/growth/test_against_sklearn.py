@@ -27,9 +27,7 @@ def ours(X, y, recipe, weights=None):
         return grow(columns, X, Target("y"), recipe=recipe, numbers=y, weights=weights)
     n_classes = int(y.max()) + 1
     target = Target("y", tuple(range(n_classes)))
-    return grow(
-        columns, X, target, recipe=recipe, labels=y.astype(np.uint16), n_classes=n_classes, weights=weights
-    )
+    return grow(columns, X, target, recipe=recipe, labels=y.astype(np.uint16), n_classes=n_classes, weights=weights)
 
 
 def theirs(X, y, criterion, weights=None, **options):
@@ -111,9 +109,7 @@ def test_thresholds_are_the_same_where_no_two_splits_tie(make_recipe, criterion)
     tree = ours(X, y, make_recipe(criterion, max_depth=4))
     other = theirs(X, y, criterion, max_depth=4).tree_
     splits = sorted((int(c), float(t)) for c, t in zip(tree.column, tree.threshold, strict=True) if c >= 0)
-    their_splits = sorted(
-        (int(c), float(t)) for c, t in zip(other.feature, other.threshold, strict=True) if c >= 0
-    )
+    their_splits = sorted((int(c), float(t)) for c, t in zip(other.feature, other.threshold, strict=True) if c >= 0)
     assert len(splits) == 15
     np.testing.assert_allclose(splits, their_splits, rtol=0, atol=1e-12)
 

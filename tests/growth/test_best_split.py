@@ -155,9 +155,7 @@ def check_root(make_recipe, table, criterion, mode, min_leaf):
     assert sizes == [taken.count(branch) for branch in range(len(sizes))]
 
 
-relaxed = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+relaxed = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.mark.parametrize("mode", MODES)

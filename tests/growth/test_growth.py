@@ -38,7 +38,7 @@ def mixed_table(n_rows, seed, gaps=0.1):
             random.integers(0, 3, n_rows),
         ]
     )
-    labels = (values[:, 0] + (values[:, 2] == 1) + (values[:, 3] % 7 == 0) + random.standard_normal(n_rows) > 0.5)
+    labels = values[:, 0] + (values[:, 2] == 1) + (values[:, 3] % 7 == 0) + random.standard_normal(n_rows) > 0.5
     values = np.where(random.random(values.shape) < gaps, np.nan, values)
     return columns, np.asfortranarray(values), labels.astype(np.uint16), random
 
@@ -61,9 +61,7 @@ def grow_mixed(table, make_recipe, monkeypatch=None, form=None, **options):
     options.setdefault("weights", np.ones(len(labels)))
     recipe = make_recipe(criterion, mode, **choices)
     if criterion in ("gini", "information_gain", "gain_ratio", "error"):
-        return grow(
-            columns, values, Target("y", (0, 1)), recipe=recipe, labels=labels, n_classes=2, **options
-        )
+        return grow(columns, values, Target("y", (0, 1)), recipe=recipe, labels=labels, n_classes=2, **options)
     return grow(columns, values, Target("y"), recipe=recipe, **options)
 
 
@@ -186,7 +184,12 @@ def test_bins_cut_at_quantiles_and_steps_at_multiples(make_recipe):
     random = np.random.default_rng(8)
     X = random.uniform(0, 100, (1_000, 1))
     labels = (X[:, 0] > 47).astype(np.uint16)
-    options = {"labels": labels, "n_classes": 2, "weights": np.ones(1_000), "recipe": make_recipe(max_depth=1)}
+    options = {
+        "labels": labels,
+        "n_classes": 2,
+        "weights": np.ones(1_000),
+        "recipe": make_recipe(max_depth=1),
+    }
     bins = grow(numeric_columns(1), X, Target("y", (0, 1)), grid=("bins", 4), **options)
     assert bins.rows[1] == 500
     step = grow(numeric_columns(1), X, Target("y", (0, 1)), grid=("step", 10.0), **options)

@@ -92,7 +92,11 @@ def test_all_nodes_of_a_level_test_the_same_thing(make_recipe, mode):
 def test_one_level_is_the_stump_of_the_ordinary_tree(make_recipe, criterion):
     values, _, weights = table(2, n_rows=200)
     numbers = values[:, 0] + (values[:, 2] == 1) + 1.0
-    options = {"recipe": make_recipe(criterion, "subset", max_depth=1), "numbers": numbers, "weights": weights}
+    options = {
+        "recipe": make_recipe(criterion, "subset", max_depth=1),
+        "numbers": numbers,
+        "weights": weights,
+    }
     one = grow(COLUMNS, values, Target("y"), **options)
     other = grow(COLUMNS, values, Target("y"), oblivious=True, **options)
     assert one.column[0] == other.column[0]

@@ -18,6 +18,7 @@ from treewright import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
     ID3Classifier,
+    ObliviousTreeClassifier,
     OneRClassifier,
     learners,
 )
@@ -134,7 +135,7 @@ def test_two_columns_of_one_name_are_refused() -> None:
     frame = pd.DataFrame([[1, 2], [3, 4]], columns=["a", "a"])
     arrow = pa.table([[1, 2], [3, 4]], names=["a", "a"])
     for table in (frame, arrow):
-        refuses("occur more than once", lambda table=table: DecisionTreeClassifier().fit(table, [0, 1]))
+        refuses("'a' occur more than once", lambda table=table: DecisionTreeClassifier().fit(table, [0, 1]))
 
 
 def test_a_column_without_a_name_is_refused() -> None:
@@ -176,9 +177,7 @@ def test_a_column_that_changed_its_kind_is_named() -> None:
 
 def test_text_among_numbers_is_refused_unless_it_is_declared() -> None:
     mixed = {"age": [12, "12y", 14, "n/a"]}
-    refuses(
-        "column 'age': 2 of 4 values are text ('12y', 'n/a')", lambda: DecisionTreeClassifier().fit(mixed, y)
-    )
+    refuses("column 'age': 2 of 4 values are text ('12y', 'n/a')", lambda: DecisionTreeClassifier().fit(mixed, y))
     model = DecisionTreeClassifier(categorical_features=["age"]).fit(mixed, y)
     assert model.predict(mixed).tolist() == y
 
@@ -223,10 +222,7 @@ def test_rows_of_weight_zero_are_as_good_as_absent(name: str) -> None:
     target = rng.integers(0, 2, 40)
     weights = rng.integers(0, 3, 40).astype(float)
     table["word"][0], weights[0] = "only here", 0.0
-    kept = {
-        key: [cell for cell, weight in zip(cells, weights, strict=True) if weight]
-        for key, cells in table.items()
-    }
+    kept = {key: [cell for cell, weight in zip(cells, weights, strict=True) if weight] for key, cells in table.items()}
     names = {"random_state": 0} if "random_state" in make(name).get_params() else {}
     weighted = make(name).set_params(**names).fit(table, target, sample_weight=weights)
     absent = make(name).set_params(**names).fit(kept, target[weights > 0], sample_weight=weights[weights > 0])
@@ -335,6 +331,18 @@ def test_absurd_parameters_of_a_regressor_are_refused() -> None:
     refuses("all values of y are 0", lambda: poisson.fit(X, [0, 0, 0, 0]))
     refuses("all values of y are 0", lambda: poisson.fit(X, [0, 0, 0, 4], sample_weight=[1, 1, 1, 0]))
     assert poisson.fit(X, [0, 1, 0, 4]).predict(X).sum() == 5.0
+
+
+def test_absurd_parameters_of_oblivious_trees_are_refused() -> None:
+    for depth in (None, 17):
+        refuses(
+            f"max_depth is {depth}; give a whole number from 0 to 16",
+            lambda depth=depth: ObliviousTreeClassifier(max_depth=depth).fit(X, y),
+        )
+    refuses(
+        "categorical is 'multiway'; give one of 'subset' or 'one_vs_rest'",
+        lambda: ObliviousTreeClassifier(categorical="multiway").fit(X, y),
+    )
 
 
 def test_absurd_buckets_are_refused() -> None:

@@ -70,9 +70,7 @@ def test_the_name_of_the_day_wins_by_information_gain(lectures: Lectures) -> Non
     root = ID3Classifier().fit(weather.X, weather.y).tree_.root
     assert root.column is not None
     assert root.column.name == "day"
-    assert root.gain == pytest.approx(
-        lectures["weather"]["exact"]["attributes"]["day"]["information_gain"], abs=1e-9
-    )
+    assert root.gain == pytest.approx(lectures["weather"]["exact"]["attributes"]["day"]["information_gain"], abs=1e-9)
 
 
 @pytest.mark.parametrize("table", ["weather", "edible", "animals", "concept", "conditional_entropy"])

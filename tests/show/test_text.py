@@ -46,9 +46,7 @@ def test_the_drawn_weather_tree_is_the_one_of_the_lecture(weather_tree: Tree, le
         lines = []
         for value, answer in below.items():
             line = "|   " * depth + f"{column} = {value}"
-            lines += (
-                [line, *branches(answer, depth + 1)] if isinstance(answer, dict) else [f"{line}: {answer}"]
-            )
+            lines += [line, *branches(answer, depth + 1)] if isinstance(answer, dict) else [f"{line}: {answer}"]
         return lines
 
     drawn = draw(weather_tree).split("\n\n")[0].splitlines()

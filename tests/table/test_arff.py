@@ -127,9 +127,7 @@ def quoted(text: str) -> str:
     return "'" + "".join(escapes.get(mark, mark) for mark in text) + "'"
 
 
-texts = st.text(
-    st.characters(codec="utf-8", exclude_categories=["Cc", "Zl", "Zp"]) | st.just("\n"), max_size=6
-)
+texts = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Zl", "Zp"]) | st.just("\n"), max_size=6)
 
 
 @settings(deadline=None, max_examples=100)

@@ -28,9 +28,7 @@ def write(folder: Path, name: str, content: str | bytes) -> Path:
 
 def test_types_are_found_by_spelling(tmp_path):
     text = (
-        "n,x,word,day,moment,flag\n"
-        "1,1.5,a,2024-02-29,2024-02-29T12:00,true\n"
-        "-2,NA,,?,2024-02-29 12:00:00+02:00,false\n"
+        "n,x,word,day,moment,flag\n1,1.5,a,2024-02-29,2024-02-29T12:00,true\n-2,NA,,?,2024-02-29 12:00:00+02:00,false\n"
     )
     frame = read_table(write(tmp_path, "t.csv", text))
     assert frame["n"].tolist() == [1, -2]
@@ -49,9 +47,7 @@ def test_words_for_missing_are_missing(tmp_path, word):
     assert frame["b"].tolist() == ["x", None]
 
 
-@pytest.mark.parametrize(
-    "cells", [["1_000", "2"], ["2024-13-45", "2024-01-01"], ["1", "one"], ["1.2.3", "1"]]
-)
+@pytest.mark.parametrize("cells", [["1_000", "2"], ["2024-13-45", "2024-01-01"], ["1", "one"], ["1.2.3", "1"]])
 def test_what_only_looks_like_numbers_or_dates_stays_text(tmp_path, cells):
     assert read_table(write(tmp_path, "t.csv", "a\n" + "\n".join(cells)))["a"].tolist() == cells
 

@@ -27,9 +27,7 @@ def test_shape_and_names():
     assert "price" in FRAME
 
 
-@pytest.mark.parametrize(
-    "rows", [[0, 3], np.array([0, 3]), np.array([True, False, False, True]), slice(0, 4, 3)]
-)
+@pytest.mark.parametrize("rows", [[0, 3], np.array([0, 3]), np.array([True, False, False, True]), slice(0, 4, 3)])
 def test_scikit_learn_takes_rows_and_domains_stay(rows):
     taken = _safe_indexing(FRAME, rows)
     assert isinstance(taken, Frame)

@@ -209,9 +209,7 @@ def test_enum_members_and_numpy_scalars_are_plain_values():
 
 
 def test_every_sign_of_a_gap_is_missing():
-    table = read_frame(
-        {"n": [1, None, NAN, pd.NA, pd.NaT], "t": ["a", None, NAN, pd.NA, np.datetime64("NaT")]}
-    )
+    table = read_frame({"n": [1, None, NAN, pd.NA, pd.NaT], "t": ["a", None, NAN, pd.NA, np.datetime64("NaT")]})
     assert np.isnan(table.values[1:]).all()
     assert not np.isnan(table.values[0]).any()
 
@@ -322,7 +320,7 @@ BAD = {
         "column 'd'.*must be a string or a number",
     ),
     "repeated names": (pd.DataFrame([[1, 2]], columns=["a", "a"]), ValueError, "'a' occur more than once"),
-    "repeated arrow names": (pa.table([[1], [2]], names=["a", "a"]), ValueError, "occur more than once"),
+    "repeated arrow names": (pa.table([[1], [2]], names=["a", "a"]), ValueError, "'a' occur more than once"),
     "unequal columns": ({"a": [1], "b": [1, 2]}, ValueError, "differ in length: 'a' has 1, 'b' has 2"),
     "unequal rows": ([[1, 2], [1]], ValueError, "row 1 has 1 values where row 0 has 2"),
     "a single row": ({"a": 1}, ValueError, r"column 'a' is no list of values.*\[row\]"),

@@ -113,9 +113,7 @@ def test_absent_columns_are_named():
 
 def test_an_unnamed_table_is_read_by_position_with_a_warning():
     rows = [list(row) for row in zip(*TRAINING.values(), strict=True)]
-    with pytest.warns(
-        UserWarning, match="X does not have valid feature names, but Forest was fitted with feature"
-    ):
+    with pytest.warns(UserWarning, match="X does not have valid feature names, but Forest was fitted with feature"):
         np.testing.assert_array_equal(read(rows, learner="Forest"), TABLE.values)
 
 

@@ -35,9 +35,7 @@ def test_text_classes_are_sorted_and_plain(source):
     assert classes.tolist() == ["a", "b", "c"]
 
 
-@pytest.mark.parametrize(
-    "labels", [[3, 1, 3], [2.0, -1.0, 2.0], [True, False, True], [2**62 + 1, 2**62, 2**62 + 1]]
-)
+@pytest.mark.parametrize("labels", [[3, 1, 3], [2.0, -1.0, 2.0], [True, False, True], [2**62 + 1, 2**62, 2**62 + 1]])
 @pytest.mark.parametrize("wrap", [list, np.array, pd.Series, pl.Series, lambda y: np.array(y, dtype=object)])
 def test_numeric_and_boolean_classes_keep_their_type(labels, wrap):
     codes, classes = read_classes(wrap(labels))

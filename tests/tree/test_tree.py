@@ -78,9 +78,7 @@ def test_a_negative_split_kind_is_refused(mixed_tree: Tree) -> None:
 
 def test_children_before_their_parent_are_refused(plant: Plant) -> None:
     # Two splits that claim each other as children: every node has one parent, but no way leads from the root.
-    two_levels = plant(
-        COLUMNS, EDIBLE, ("width", 1, [("width", 0, [[1, 0], [0, 1]]), ("width", 2, [[1, 0], [0, 1]])])
-    )
+    two_levels = plant(COLUMNS, EDIBLE, ("width", 1, [("width", 0, [[1, 0], [0, 1]]), ("width", 2, [[1, 0], [0, 1]])]))
     loop = changed(two_levels, "first_child", {0: 5, 1: 1, 2: 3})
     with pytest.raises(ValueError, match="stand after their parent"):
         two_levels.replace(first_child=loop)

@@ -63,9 +63,7 @@ def load_weather(*, with_day: bool = False) -> Dataset:
     (14, 5)
     """
     frame = _read("weather.csv")
-    return Dataset(
-        "weather", frame if with_day else frame.drop("day"), "play", "Days by weather: was tennis played?"
-    )
+    return Dataset("weather", frame if with_day else frame.drop("day"), "play", "Days by weather: was tennis played?")
 
 
 def load_edible() -> Dataset:
@@ -74,9 +72,7 @@ def load_edible() -> Dataset:
     >>> load_edible().X.shape
     (16, 3)
     """
-    return Dataset(
-        "edible", _read("edible.csv"), "edible", "Things by colour, size and shape: are they edible?"
-    )
+    return Dataset("edible", _read("edible.csv"), "edible", "Things by colour, size and shape: are they edible?")
 
 
 def load_animals() -> Dataset:
@@ -103,9 +99,7 @@ def load_taxable_income() -> Dataset:
     >>> int(load_taxable_income().X["income"].max())
     220
     """
-    return Dataset(
-        "taxable_income", _read("taxable_income.csv"), "cheat", "Incomes in thousands: was tax evaded?"
-    )
+    return Dataset("taxable_income", _read("taxable_income.csv"), "cheat", "Incomes in thousands: was tax evaded?")
 
 
 def load_iris() -> Dataset:
@@ -129,9 +123,7 @@ def load_orchard() -> Dataset:
     irrigated = [None if word is None else word == "true" for word in frame["irrigated"]]
     frame = frame.assign("irrigated", irrigated)
     frame = frame.declare("vigour", frame.domains["vigour"].categories, ordered=True)
-    return Dataset(
-        "orchard", frame, "scab", "Invented apple trees (made data, with gaps): how bad is the scab?"
-    )
+    return Dataset("orchard", frame, "scab", "Invented apple trees (made data, with gaps): how bad is the scab?")
 
 
 _LOADERS: dict[str, Callable[[], Dataset]] = {

@@ -61,19 +61,16 @@ def group_counts(work, n_codes):
     """Form the groups from a counted column; returns how many there are."""
     for k in range(work.n_classes):
         work.missing[k] = work.counts[n_codes, k]
-    n_groups = ZERO
-    for code in range(n_codes):
-        if work.code_rows[code] == 0:
-            continue
+    for g in range(work.n_present):
+        code = work.present[g]
         weight = 0.0
         for k in range(work.n_classes):
-            work.group_counts[n_groups, k] = work.counts[code, k]
+            work.group_counts[g, k] = work.counts[code, k]
             weight += work.counts[code, k]
-        work.group_code[n_groups] = code
-        work.group_rows[n_groups] = work.code_rows[code]
-        work.group_weight[n_groups] = weight
-        n_groups += 1
-    return n_groups
+        work.group_code[g] = code
+        work.group_rows[g] = work.code_rows[code]
+        work.group_weight[g] = weight
+    return work.n_present
 
 
 @kernel
@@ -130,7 +127,13 @@ def rate_left(work, left_rows):
     if missing_left:
         left_rows += work.n_missing
     right_rows = work.hi - work.lo - left_rows
-    return score, gain, missing_left, min(left_rows, right_rows), admits(work, left_rows, right_rows, left, right)
+    return (
+        score,
+        gain,
+        missing_left,
+        min(left_rows, right_rows),
+        admits(work, left_rows, right_rows, left, right),
+    )
 
 
 @kernel

@@ -129,8 +129,7 @@ def _rank(run: Run, numbers: np.ndarray, n_known: int) -> tuple[np.ndarray, np.n
     counts = np.zeros((N_DIGITS, BUCKETS), np.uint32)
     codes, values = np.empty(len(numbers), np.uint32), np.empty(n_known)
     bits = numbers.view(np.uint64)
-    n_distinct = run(rank_values)(
-        numbers, bits, words, spare_words, order, spare_order, counts, codes, values)
+    n_distinct = run(rank_values)(numbers, bits, words, spare_words, order, spare_order, counts, codes, values)
     return order, codes, values[:n_distinct].copy()
 
 

@@ -10,7 +10,16 @@ from treewright.growth.layout import MULTIWAY_SPLIT, THRESHOLD_SPLIT, has_bit
 
 @entry
 def descend(
-    values, kind, column, threshold, first_child, missing_branch, set_start, category_sets, n_categories, leaves
+    values,
+    kind,
+    column,
+    threshold,
+    first_child,
+    missing_branch,
+    set_start,
+    category_sets,
+    n_categories,
+    leaves,
 ):
     """Write the leaf that each row reaches.
 

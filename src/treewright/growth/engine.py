@@ -140,9 +140,7 @@ class Part(NamedTuple):
     deferred: np.ndarray
 
 
-def grow_part(
-    run: Run, data: Data, recipe: Recipe, place: tuple[int, int, int, np.uint64], defer_below: int
-) -> Part:
+def grow_part(run: Run, data: Data, recipe: Recipe, place: tuple[int, int, int, np.uint64], defer_below: int) -> Part:
     """Grow the tree of some rows: where they begin and end, their depth and their seed."""
     numbers = data.numbers if data.n_classes == 0 else None
     arrays = make_arrays(data, recipe, place[1] - place[0])
@@ -152,11 +150,10 @@ def grow_part(
         arrays = with_more_room(arrays, arrays.progress[NODES_WANTED], arrays.progress[WORDS_WANTED])
         run(grow)(arrays, *fixed)
     n_nodes = int(arrays.progress[N_NODES])
-    return Part(
-        *(getattr(arrays, f"node_{name}")[:n_nodes].copy() for name in Part._fields[:-2]),
-        arrays.set_words[: int(arrays.progress[N_SET_WORDS])].copy(),
-        arrays.deferred[: int(arrays.progress[N_DEFERRED])].copy(),
-    )
+    per_node = [getattr(arrays, f"node_{name}")[:n_nodes].copy() for name in Part._fields[:-2]]
+    set_words = arrays.set_words[: int(arrays.progress[N_SET_WORDS])].copy()
+    deferred = arrays.deferred[: int(arrays.progress[N_DEFERRED])].copy()
+    return Part._make([*per_node, set_words, deferred])
 
 
 def grow_parts(run: Run, data: Data, recipe: Recipe, seed: int, n_threads: int) -> tuple[list[int], list[Part]]:
@@ -199,7 +196,7 @@ def number_level_by_level(tree: Part, n_codes: np.ndarray) -> GrownTree:
     order = _level_order(tree.first_child, tree.n_children)
     place = np.empty(len(tree.kind), dtype=np.int32)
     place[order] = np.arange(len(order))
-    ordered = Part(*(array[order] for array in tree[:-2]), tree.set_words, tree.deferred)
+    ordered = Part._make([*(array[order] for array in tree[:-2]), tree.set_words, tree.deferred])
     inner = ordered.n_children > 0
     first_child = np.zeros(len(order), dtype=np.int32)
     first_child[inner] = place[ordered.first_child[inner]]

@@ -13,9 +13,11 @@ import sys
 import tempfile
 import threading
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 KERNEL_MODULES = ("ranking", "loop", "descend", "oblivious")
 
@@ -161,6 +163,29 @@ def _make_inner_compiler() -> Any:
     as_expected = all(hasattr(JITCodeLibrary, name) for name in expected)
     _inner_compiler = InnerCompiler if as_expected else Compiler
     return _inner_compiler
+
+
+def build_struct(name: str, fields: Sequence[tuple[str, tuple[str, int]]]) -> Any:
+    """A compiled function that makes a struct with these fields (name, and type name with number of dimensions).
+
+    Kernels hand the struct on by reference. Its type's name is part of every kernel's symbol, so it is kept short.
+    """
+    import numba
+    from numba.experimental import structref
+
+    @structref.register
+    class StructType(numba.types.StructRef):  # type: ignore[misc, unused-ignore]
+        def __init__(self, typed: list[tuple[str, Any]]) -> None:
+            super().__init__(typed)
+            self.name = f"treewright.{name}.{hashlib.sha256(repr(typed).encode()).hexdigest()[:12]}"
+
+    def numba_type(dtype: str, n_dimensions: int) -> Any:
+        scalar = numba.from_dtype(np.dtype(dtype))
+        return numba.types.Array(scalar, n_dimensions, "C") if n_dimensions else scalar
+
+    struct = StructType([(field, numba_type(*kind)) for field, kind in fields])
+    new = structref.new
+    return numba.njit(inline="always")(lambda: new(struct))
 
 
 def kernel_sources_digest() -> str:

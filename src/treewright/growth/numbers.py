@@ -67,9 +67,8 @@ def scan_counts_squared(work, column):
     left_sum = left_weight = 0.0
     left_rows = ZERO
     previous = NONE
-    for code in range(work.n_codes[column]):
-        if rows[code] == 0:
-            continue
+    for p in range(work.n_present):
+        code = work.present[p]
         if previous >= 0:
             gain = left_sum * left_sum * (total / (left_weight * (total - left_weight)))
             if gain > floor and min(left_rows, n_rows - left_rows) >= work.min_samples_leaf:
@@ -87,9 +86,7 @@ def measure_group(work, keys, g, start, end, code):
     weight = mean = squares = 0.0
     for i in range(start, end):
         row = row_of(keys[i])
-        weight, mean, squares = join_moments(
-            weight, mean, squares, work.weights[row], work.numbers[row], 0.0
-        )
+        weight, mean, squares = join_moments(weight, mean, squares, work.weights[row], work.numbers[row], 0.0)
     work.group_code[g] = code
     work.group_start[g] = start
     work.group_rows[g] = end - start
@@ -118,9 +115,7 @@ def group_numbers(work, keys):
 @kernel
 def join_group(work, g, weight, mean, squares):
     """Moments of a set together with one group."""
-    return join_moments(
-        weight, mean, squares, work.group_weight[g], work.group_mean[g], work.group_squares[g]
-    )
+    return join_moments(weight, mean, squares, work.group_weight[g], work.group_mean[g], work.group_squares[g])
 
 
 @kernel

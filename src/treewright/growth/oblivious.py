@@ -86,8 +86,27 @@ def add_to_node(sums, node, row, sign, labels, numbers, weights, means, n_classe
 
 @entry
 def search_level(
-    line, starts, order, n_groups, alone, nodes, labels, numbers, weights, means, totals, n_classes, criterion,
-    left, known, missing, right, rated, touched, scratch, result,
+    line,
+    starts,
+    order,
+    n_groups,
+    alone,
+    nodes,
+    labels,
+    numbers,
+    weights,
+    means,
+    totals,
+    n_classes,
+    criterion,
+    left,
+    known,
+    missing,
+    right,
+    rated,
+    touched,
+    scratch,
+    result,
 ):
     """Rate the cuts of one column for all nodes of a level.
 
@@ -107,9 +126,7 @@ def search_level(
     for node in range(n_nodes):
         for k in range(width):
             known[node, k] = totals[node, k] - missing[node, k]
-        rated[node] = node_disorder(
-            node, left, known, missing, right, n_classes, means, criterion, scratch
-        )
+        rated[node] = node_disorder(node, left, known, missing, right, n_classes, means, criterion, scratch)
         disorder += rated[node]
         touched[node] = -1
     tie = TIE_OF_LEVEL * result[3]
@@ -219,9 +236,7 @@ class Level:
         weight = sums(data.weights)
         rows = np.bincount(nodes, minlength=n_nodes)
         if data.n_classes > 0:
-            cells = np.bincount(
-                nodes * data.n_classes + data.classes, data.weights, minlength=n_nodes * data.n_classes
-            )
+            cells = np.bincount(nodes * data.n_classes + data.classes, data.weights, minlength=n_nodes * data.n_classes)
             totals = cells.reshape(n_nodes, data.n_classes)
             spread = np.array([class_disorder(line, line.sum(), criterion) for line in totals])
             return cls(totals, np.zeros(n_nodes), rows, weight, spread, not (np.sort(totals)[:, :-1] > 0).any())
@@ -254,9 +269,7 @@ def best_question(
     return best
 
 
-def best_cut(
-    run: Run, data: Data, nodes: np.ndarray, level: Level, recipe: Recipe, column: int
-) -> Question | None:
+def best_cut(run: Run, data: Data, nodes: np.ndarray, level: Level, recipe: Recipe, column: int) -> Question | None:
     """The best question about one column."""
     line = data.keys[column]
     codes = (line >> CODE_SHIFT).astype(np.int64)
@@ -314,9 +327,7 @@ def _order_of_groups(data: Data, line: np.ndarray, starts: np.ndarray) -> np.nda
     return np.argsort(np.add.reduceat((data.weights * goal)[rows], starts[:-1]) / weight, kind="stable")
 
 
-def answers(
-    data: Data, nodes: np.ndarray, level: Level, question: Question
-) -> tuple[np.ndarray, np.ndarray]:
+def answers(data: Data, nodes: np.ndarray, level: Level, question: Question) -> tuple[np.ndarray, np.ndarray]:
     """The side of each row, and each node's side for rows without a value: the heavier one, the first in a tie."""
     line = data.keys[question.column]
     rows = ((line >> ROW_SHIFT) & ROW_MASK).astype(np.int64)
@@ -348,6 +359,7 @@ def join_levels(data: Data, levels: list[Level]) -> GrownTree:
         here = slice(firsts[index], firsts[index] + sizes[index])
         question = level.question
         assert question is not None
+        assert level.missing_branch is not None
         column[here] = question.column
         missing_branch[here] = level.missing_branch
         first_child[here] = firsts[index + 1] + 2 * np.arange(sizes[index])

@@ -8,13 +8,25 @@ import numpy as np
 
 from treewright.growth.absolute import prepare_medians
 from treewright.growth.categories import group_counts, group_keys, search_categories
-from treewright.growth.criteria import ABSOLUTE_ERROR, POISSON, SDR, SQUARED_ERROR, class_disorder, split_bits
+from treewright.growth.criteria import (
+    ABSOLUTE_ERROR,
+    GAIN_RATIO,
+    POISSON,
+    SDR,
+    SQUARED_ERROR,
+    class_disorder,
+    split_bits,
+)
 from treewright.growth.draws import draw_below
 from treewright.growth.jit import kernel
 from treewright.growth.layout import (
+    LOW_SIX,
     MAX_PACKED_CLASSES,
     MULTIWAY_SPLIT,
     NONE,
+    ONE,
+    SIX,
+    TIE,
     ZERO,
     clear,
     code_of,
@@ -38,8 +50,15 @@ from treewright.growth.thresholds import (
     scan_keys_two_classes,
 )
 
-# Up to this many rows, sorting a column by insertion is faster than counting it.
+# Up to this many rows, sorting a column by insertion is faster than by counting.
 MAX_INSERTION = 32
+
+# The place of the only set bit of a word: multiplied with this constant, its upper six bits are all different.
+DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
+FIFTY_EIGHT = np.uint64(58)
+PLACE_OF_BIT = np.empty(64, np.int64)
+for _place in range(64):
+    PLACE_OF_BIT[((0x03F79D71B4CB0A89 << _place) & 0xFFFFFFFFFFFFFFFF) >> 58] = _place
 
 TIE_RATIO = 1e-6  # how close two gain ratios are a tie in C4.5 as Weka has it
 
@@ -93,49 +112,116 @@ def measure_numbers(work, lo, hi):
 
 
 @kernel
-def count_classes(work, column):
-    """Tally one narrow column: class weights and rows per code, the missing rows after the last code."""
-    n_codes = work.n_codes[column] + 1
-    counts, code_rows, labels, rows, weights = work.counts, work.code_rows, work.labels, work.rows, work.weights
-    line = work.codes[column]
-    for code in range(n_codes):
-        code_rows[code] = 0
-        for k in range(work.n_classes):
-            counts[code, k] = 0.0
-    if not work.weighted:
-        for i in range(np.uint64(work.lo), np.uint64(work.hi)):
-            counts[line[rows[i]], labels[i]] += 1.0
+def list_present(work, n_codes, marked):
+    """List the codes that occur, in order: from the marks of a small node, or by looking at every code."""
+    n_present = ZERO
+    if not marked:
         for code in range(n_codes):
+            work.present[n_present] = code
+            n_present += 1 if work.code_rows[code] > 0 else 0
+        work.n_present = n_present
+        return
+    for w in range(len(work.marks)):
+        bits = work.marks[w]
+        work.marks[w] = 0
+        while bits != 0:
+            lowest = bits & (~bits + ONE)
+            code = 64 * w + PLACE_OF_BIT[(lowest * DE_BRUIJN) >> FIFTY_EIGHT]
+            bits ^= lowest
+            if code < n_codes:
+                work.present[n_present] = code
+                n_present += 1
+    work.n_present = n_present
+
+
+@kernel
+def count_classes(work, column):
+    """Tally one narrow column: class weights and rows per code, the missing rows after the last code.
+
+    In a node with fewer rows than codes, the codes that occur are marked in a bit set on the way. The tally must be
+    cleared after use.
+    """
+    counts, code_rows, labels, rows, weights = (
+        work.counts,
+        work.code_rows,
+        work.labels,
+        work.rows,
+        work.weights,
+    )
+    line, marks, weighted = work.codes[column], work.marks, work.weighted
+    n_codes = work.n_codes[column]
+    lo, hi = np.uint64(work.lo), np.uint64(work.hi)
+    small = work.hi - work.lo < n_codes
+    if small:
+        for i in range(lo, hi):
+            row = rows[i]
+            code = np.uint64(line[row])
+            counts[code, labels[i]] += weights[row] if weighted else 1.0
+            code_rows[code] += 1
+            marks[code >> SIX] |= ONE << (code & LOW_SIX)
+    elif weighted:
+        for i in range(lo, hi):
+            row = rows[i]
+            code = line[row]
+            counts[code, labels[i]] += weights[row]
+            code_rows[code] += 1
+    else:
+        for i in range(lo, hi):
+            counts[line[rows[i]], labels[i]] += 1.0
+        for code in range(n_codes + 1):
             for k in range(work.n_classes):
                 code_rows[code] += np.int64(counts[code, k])
+    list_present(work, n_codes, small)
+    work.n_missing = code_rows[n_codes]
+
+
+@kernel
+def clear_tally(work, column, width):
+    """Set the tally back to zero: only what was touched, if that is less."""
+    counts, code_rows, rows = work.counts, work.code_rows, work.rows
+    line = work.codes[column]
+    if (work.hi - work.lo) * 2 < work.n_codes[column] * width:
+        for i in range(np.uint64(work.lo), np.uint64(work.hi)):
+            code = line[rows[i]]
+            if code_rows[code] > 0:
+                code_rows[code] = 0
+                for k in range(width):
+                    counts[code, k] = 0.0
         return
-    for i in range(np.uint64(work.lo), np.uint64(work.hi)):
-        row = rows[i]
-        code = line[row]
-        counts[code, labels[i]] += weights[row]
-        code_rows[code] += 1
+    for code in range(work.n_codes[column] + 1):
+        code_rows[code] = 0
+        for k in range(width):
+            counts[code, k] = 0.0
 
 
 @kernel
 def count_numbers(work, column):
-    """Tally one narrow column: weight, centred sum and rows per code, the missing rows after the last code."""
-    counts, code_rows, rows, weights, centred = work.counts, work.code_rows, work.rows, work.weights, work.centred
-    line = work.codes[column]
-    for code in range(work.n_codes[column] + 1):
-        code_rows[code] = 0
-        counts[code, 0] = counts[code, 1] = 0.0
+    """Tally one narrow column: weight, centred sum and rows per code; to be cleared after use."""
+    counts, code_rows, rows, weights, centred = (
+        work.counts,
+        work.code_rows,
+        work.rows,
+        work.weights,
+        work.centred,
+    )
+    line, marks, n_codes = work.codes[column], work.marks, work.n_codes[column]
+    small = work.hi - work.lo < n_codes
     for i in range(np.uint64(work.lo), np.uint64(work.hi)):
         row = rows[i]
-        code = line[row]
+        code = np.uint64(line[row])
         counts[code, 0] += weights[row]
         counts[code, 1] += weights[row] * centred[i]
         code_rows[code] += 1
+        if small:
+            marks[code >> SIX] |= ONE << (code & LOW_SIX)
+    list_present(work, n_codes, small)
+    work.n_missing = code_rows[n_codes]
 
 
 @kernel
 def sort_narrow(work, column):
     """One narrow column of a node as sorted keys: by insertion when there are few rows, else by counting."""
-    keys, rows, labels, starts = work.sorted_keys, work.rows, work.labels, work.code_rows
+    keys, rows, labels, starts = work.sorted_keys, work.rows, work.labels, work.code_starts
     line = work.codes[column]
     lo, hi = work.lo, work.hi
     pack = 0 < work.n_classes <= MAX_PACKED_CLASSES
@@ -190,17 +276,15 @@ def begin_column(work):
 def search_classes(work, column):
     """Rate the splits of one column for a class target."""
     begin_column(work)
-    n = work.hi - work.lo
-    cells = (work.n_codes[column] + 1) * work.n_classes
-    if not work.is_wide[column] and n > MAX_INSERTION and n * 4 >= cells:
+    if not work.is_wide[column]:
         count_classes(work, column)
-        work.n_missing = work.code_rows[work.n_codes[column]]
         if not work.is_number[column]:
             search_categories(work, group_counts(work, work.n_codes[column]), column)
         elif can_hurry(work):
             scan_counts_two_classes(work, column)
         else:
             scan_counts_classes(work, column)
+        clear_tally(work, column, work.n_classes)
         return
     keys = sorted_column(work, column)
     if is_constant(work, keys):
@@ -217,17 +301,14 @@ def search_classes(work, column):
 def search_numbers(work, column):
     """Rate the splits of one column for a numeric target."""
     begin_column(work)
-    n = work.hi - work.lo
-    plain = (
-        work.criterion == SQUARED_ERROR
-        and work.among == 1
-        and not work.random_cuts
-        and work.is_number[column]
-    )
-    if plain and not work.is_wide[column] and n > MAX_INSERTION and n * 2 >= work.n_codes[column]:
+    plain = work.criterion == SQUARED_ERROR and work.among == 1 and not work.random_cuts and work.is_number[column]
+    if plain and not work.is_wide[column]:
         count_numbers(work, column)
-        if work.code_rows[work.n_codes[column]] == 0:
+        complete = work.n_missing == 0
+        if complete:
             scan_counts_squared(work, column)
+        clear_tally(work, column, np.int64(2))
+        if complete:
             return
     keys = sorted_column(work, column)
     if is_constant(work, keys):
@@ -289,9 +370,7 @@ def split_information(work, column):
     for i in range(work.lo, work.hi):
         row = row_of(work.keys[column, i]) if work.is_wide[column] else np.uint64(work.rows[i])
         code = code_of(work.keys[column, i]) if work.is_wide[column] else np.int64(work.codes[column, row])
-        to = branch_of(
-            code, work.n_codes[column], kind, work.slot_cut[0], work.slot_words, ZERO, work.slot_missing[0]
-        )
+        to = branch_of(code, work.n_codes[column], kind, work.slot_cut[0], work.slot_words, ZERO, work.slot_missing[0])
         weights[to] += work.weights[row]
     bits = 0.0
     for b in range(n_branches):
@@ -340,6 +419,14 @@ def choose_as_quinlan(work):
 
 
 @kernel
+def is_perfect(work):
+    """Does the split found so far leave no disorder, so that no later column can beat it? Common in small nodes."""
+    if work.quinlan or work.among > 1 or work.filled == 0 or work.criterion == GAIN_RATIO:
+        return False
+    return work.slot_gain[0] >= work.spread * (1.0 - TIE)
+
+
+@kernel
 def search_node(work, seed, numbers):
     """Find the node's split; the slots hold it, or the k best, or nothing.
 
@@ -367,3 +454,5 @@ def search_node(work, seed, numbers):
             search_numbers(work, column)
         if work.quinlan and c < n_columns:
             note_as_quinlan(work, column)
+        if is_perfect(work):
+            break

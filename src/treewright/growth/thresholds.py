@@ -99,8 +99,7 @@ def rate_sides(work):
     first_weight = left_weight + (missing_weight if missing_left else 0.0)
     second_weight = right_weight + (0.0 if missing_left else missing_weight)
     gain = work.disorder - (
-        class_disorder(first, first_weight, work.criterion)
-        + class_disorder(second, second_weight, work.criterion)
+        class_disorder(first, first_weight, work.criterion) + class_disorder(second, second_weight, work.criterion)
     )
     score = score_of(gain, first_weight, second_weight, uses_ratio(work))
     return score, gain, missing_left, left_weight, right_weight
@@ -153,15 +152,14 @@ def scan_counts_two_classes(work, column):
     """Rate all cuts of a counted column for two classes."""
     floor = slot_floor(work)
     criterion, disorder = work.criterion, work.disorder
-    counts, rows = work.counts, work.code_rows
+    counts, code_rows = work.counts, work.code_rows
     total_0, total_1 = work.totals[0], work.totals[1]
     n_rows = work.hi - work.lo
     left_0 = left_1 = 0.0
     left_rows = ZERO
     previous = NONE
-    for code in range(work.n_codes[column]):
-        if rows[code] == 0:
-            continue
+    for p in range(work.n_present):
+        code = work.present[p]
         if previous >= 0:
             gain = disorder - (
                 two_class_disorder(left_0, left_1, criterion)
@@ -171,7 +169,7 @@ def scan_counts_two_classes(work, column):
                 keep_cut(work, gain, gain, column, previous, code, YES, ZERO)
                 floor = slot_floor(work)
         previous = code
-        left_rows += rows[code]
+        left_rows += code_rows[code]
         left_0 += counts[code, 0]
         left_1 += counts[code, 1]
 
@@ -242,26 +240,19 @@ def scan_keys_classes(work, keys, column):
 @kernel
 def scan_counts_classes(work, column):
     """Rate the cuts of a counted column for any number of classes."""
-    n_codes = work.n_codes[column]
-    rows = work.code_rows
-    first = last = NONE
-    for code in range(n_codes):
-        if rows[code] > 0:
-            first = code if first < 0 else first
-            last = code
-    if first == last:
+    if work.n_present < 2:
         return
+    n_codes = work.n_codes[column]
     for k in range(work.n_classes):
         work.missing[k] = work.counts[n_codes, k]
     begin_sides(work)
     if work.random_cuts:
-        draw_cut(work, column, first, last)
+        draw_cut(work, column, work.present[0], work.present[work.n_present - 1])
     previous, class_before, left_rows = NONE, NONE, ZERO
-    for code in range(first, last + 1):
-        if rows[code] == 0:
-            continue
+    for p in range(work.n_present):
+        code = work.present[p]
         for k in range(work.n_classes):
             work.group[k] = work.counts[code, k]
         class_before = step_right(work, column, previous, code, left_rows, class_before)
         previous = code
-        left_rows += rows[code]
+        left_rows += work.code_rows[code]

@@ -6,14 +6,13 @@ minutes to compile. Numba is imported only when the compiled form is asked for.
 
 from __future__ import annotations
 
-import hashlib
 from collections import namedtuple
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from treewright.growth.jit import kernel, part, replaced
+from treewright.growth.jit import build_struct, kernel, part, replaced
 from treewright.growth.layout import MAX_NARROW_CODES
 
 # Types of fields: a name NumPy and Numba share, and the number of dimensions.
@@ -126,6 +125,10 @@ NODE = [
 ROOM = [
     ("counts", ("float64", 2)),  # per code: class weights, or weight and sum
     ("code_rows", WHOLES),  # per code: number of rows
+    ("code_starts", WHOLES),  # per code: its place in a sorted column
+    ("present", WHOLES),  # the codes that occur
+    ("n_present", WHOLE),
+    ("marks", WORDS),  # bit set of the codes that occur
     ("sorted_keys", WORDS),  # one narrow column of a node, sorted
     ("spare", WORDS),
     ("labels", ("uint16", 1)),  # class of each position of the node
@@ -230,30 +233,7 @@ ARRAYS = {name: kind for name, kind in FIELDS if kind[1] > 0}
 N_NODES, N_SET_WORDS, N_WAITING, N_DEFERRED, N_LEAVES, NODES_WANTED, WORDS_WANTED = range(7)
 
 
-def _build_new_work() -> Any:
-    """The compiled form of `new_work`: a struct that kernels hand on by reference."""
-    import numba
-    from numba.experimental import structref
-
-    @structref.register
-    class WorkType(numba.types.StructRef):  # type: ignore[misc, unused-ignore]
-        """The struct's type. Its name is part of every kernel's symbol, so it is kept short."""
-
-        def __init__(self, fields: list[tuple[str, Any]]) -> None:
-            super().__init__(fields)
-            digest = hashlib.sha256(repr(fields).encode()).hexdigest()[:12]
-            self.name = f"treewright.Work.{digest}"
-
-    def numba_type(dtype: str, ndim: int) -> Any:
-        scalar = numba.from_dtype(np.dtype(dtype))
-        return numba.types.Array(scalar, ndim, "C") if ndim else scalar
-
-    struct = WorkType([(name, numba_type(*kind)) for name, kind in FIELDS])
-    new = structref.new
-    return numba.njit(inline="always")(lambda: new(struct))
-
-
-@replaced(_build_new_work)
+@replaced(lambda: build_struct("Work", FIELDS))
 def new_work() -> Any:
     """An empty struct with the fields of FIELDS."""
     return SimpleNamespace()
@@ -332,9 +312,15 @@ def make_arrays(data: Data, recipe: Recipe, n_rows: int) -> Any:
     n_table = len(data.rows) if data.target_line >= 0 else 0
     sizes: dict[str, Any] = dict.fromkeys(ARRAYS, n_branches)
     sizes |= dict.fromkeys(("counts",), (MAX_NARROW_CODES + 1, max(width, 2)))
-    sizes |= dict.fromkeys(("code_rows",), MAX_NARROW_CODES + 1)
+    sizes |= dict.fromkeys(("code_rows", "code_starts", "present"), MAX_NARROW_CODES + 1)
     sizes |= dict.fromkeys(("sorted_keys", "spare"), n_rows)
-    sizes |= {"labels": len(data.classes), "centred": len(data.numbers), "state": 1, "progress": 7}
+    sizes |= {
+        "labels": len(data.classes),
+        "centred": len(data.numbers),
+        "state": 1,
+        "progress": 7,
+        "marks": 4,
+    }
     sizes |= dict.fromkeys(("totals", "left", "known", "missing", "first", "second", "group"), width)
     sizes |= dict.fromkeys(("columns", "column_gain", "column_ratio"), len(data.n_codes))
     sizes |= dict.fromkeys(("group_code", "group_rows", "group_weight", "chosen", "along", "order"), n_groups)
@@ -348,10 +334,9 @@ def make_arrays(data: Data, recipe: Recipe, n_rows: int) -> Any:
     sizes |= {"slot_words": recipe.among * -(-n_branches // 64)}
     sizes |= dict.fromkeys((name for name, _ in TREE if name.startswith("node_")), 0)
     sizes |= {"node_distribution": (0, width), "set_words": 0, "heap": 0, "deferred": 0}
-    made = {
-        name: np.empty(sizes[name], kind[0]) for name, kind in ARRAYS.items() if name not in Data._fields
-    }
-    made["progress"][:] = 0
+    made = {name: np.empty(sizes[name], kind[0]) for name, kind in ARRAYS.items() if name not in Data._fields}
+    for name in ("progress", "counts", "code_rows", "marks"):
+        made[name][:] = 0
     arrays = Arrays(**{name: getattr(data, name, made.get(name)) for name in ARRAYS})
     return with_more_room(arrays, min(2 * n_rows, 64) + n_branches, n_branches)
 

@@ -1,5 +1,6 @@
 """Learners with scikit-learn's interface: `fit` a table, then `predict`, `score`, show and ask for rules."""
 
+from treewright.learners.oblivious import ObliviousTreeClassifier, ObliviousTreeRegressor
 from treewright.learners.one_rule import OneRClassifier
 from treewright.learners.recipes import (
     C45Classifier,
@@ -22,6 +23,8 @@ __all__ = [
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
     "ID3Classifier",
+    "ObliviousTreeClassifier",
+    "ObliviousTreeRegressor",
     "OneRClassifier",
     "RandomTreeClassifier",
     "RandomTreeRegressor",

@@ -20,8 +20,6 @@ from treewright.tree import Target, Tree
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-    from treewright.show.rules import RuleList
-
 # Class labels are two bytes each in the growth room.
 MOST_CLASSES = 1 << 16
 
@@ -92,8 +90,14 @@ class TreeLearner(BaseEstimator):
         shape = (len(leaves), self.tree_.n_nodes)
         return csr_matrix((np.ones(len(nodes), dtype=np.int64), nodes, np.append(0, ends)), shape=shape)
 
-    def rules(self, answer: Any = None) -> RuleList | str:
-        """The tree as rules, one per leaf; given a class, the one sentence that tells when it is answered."""
+    def rules(self, answer: Any = None) -> Any:
+        """The tree as rules, one per leaf; given a class, the one sentence that tells when it is answered.
+
+        Parameters
+        ----------
+        answer : one of `classes_` or None
+            None gives a `RuleList`, which prints one rule per line; a class gives a `str`.
+        """
         from treewright.show.rules import rules
 
         check_is_fitted(self)
@@ -145,9 +149,7 @@ class TreeLearner(BaseEstimator):
         target = Target(target_name(y), tuple(classes.tolist()))
         n_rows = len(table.values)
         if len(answers) != n_rows:
-            raise ValueError(
-                f"X has {n_rows} rows, but y has {len(answers)} values; give one target value per row"
-            )
+            raise ValueError(f"X has {n_rows} rows, but y has {len(answers)} values; give one target value per row")
         weights = self._weigh_classes(target, answers, read_weights(sample_weight, n_rows))
         with np.errstate(over="ignore"):
             total = weights.sum()
@@ -155,9 +157,7 @@ class TreeLearner(BaseEstimator):
             raise ValueError("the weights add up to infinity; scale them down")
         kept = weights > 0.0
         if not kept.any():
-            raise ValueError(
-                "every row has a weight of zero, so there is nothing to learn from; give some row more"
-            )
+            raise ValueError("every row has a weight of zero, so there is nothing to learn from; give some row more")
         training = Training(table.columns, table.values, target, classes, answers, weights)
         return training if kept.all() else _leave_out(training, kept)
 
@@ -174,7 +174,7 @@ class TreeLearner(BaseEstimator):
     def _grow(self, training: Training, plan: Plan, seed: int) -> Tree:
         from treewright.tree.grow import grow
 
-        role = "labels" if training.target.is_classes else "numbers"
+        is_classes = training.target.is_classes
         return grow(
             training.columns,
             training.values,
@@ -185,7 +185,9 @@ class TreeLearner(BaseEstimator):
             grid=plan.grid,
             seed=seed,
             n_jobs=plan.n_jobs,
-            **{role: training.answers},
+            labels=training.answers if is_classes else None,
+            numbers=None if is_classes else training.answers,
+            oblivious=plan.oblivious,
         )
 
     def _seed(self, plan: Plan) -> int:
@@ -203,7 +205,7 @@ class TreeLearner(BaseEstimator):
 class TreeClassifier(ClassifierMixin, TreeLearner):
     """A tree that answers with a class."""
 
-    _criteria = CLASS_CRITERIA
+    _criteria: ClassVar[tuple[str, ...]] = CLASS_CRITERIA
 
     def predict(self, X: Any) -> np.ndarray:
         """The class of each row; of classes with equal weight in the leaf, the first."""
@@ -254,7 +256,7 @@ class TreeClassifier(ClassifierMixin, TreeLearner):
 class TreeRegressor(RegressorMixin, TreeLearner):
     """A tree that answers with a number."""
 
-    _criteria = NUMBER_CRITERIA
+    _criteria: ClassVar[tuple[str, ...]] = NUMBER_CRITERIA
 
     def predict(self, X: Any) -> np.ndarray:
         """The number that each row's leaf stands for."""

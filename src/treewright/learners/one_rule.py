@@ -58,6 +58,9 @@ class OneRClassifier(TreeClassifier):
 
     def _grow(self, training: Training, plan: Plan, seed: int) -> Tree:
         min_bucket = check_min_bucket(self.min_bucket)
+        majority = no_rule(training)
+        if majority.errors == 0.0:
+            return build_tree(training, majority)
         rules = [write_rule(training, place, min_bucket) for place in range(len(training.columns))]
         fewest = min(rule.errors for rule in rules)
         # Sums of weights may round differently from column to column: the first wins such a tie.
@@ -81,6 +84,13 @@ class OneRule:
     @property
     def errors(self) -> float:
         return float((self.counts.sum(axis=1) - self.counts.max(axis=1)).sum())
+
+
+def no_rule(training: Training) -> OneRule:
+    """The majority of all rows, whatever their values."""
+    branch = np.zeros(len(training.answers), dtype=np.intp)
+    counts, rows = _tally(training, branch, branch == 0, 1)
+    return OneRule(-1, None, counts, rows, counts.sum(axis=1))
 
 
 def write_rule(training: Training, place: int, min_bucket: float) -> OneRule:
@@ -164,9 +174,7 @@ def _majorities(counts: dict[int, float]) -> list[int]:
     return [label for label, weight in counts.items() if weight == most]
 
 
-def _tally(
-    training: Training, branch: np.ndarray, taken: np.ndarray, n_branches: int
-) -> tuple[np.ndarray, np.ndarray]:
+def _tally(training: Training, branch: np.ndarray, taken: np.ndarray, n_branches: int) -> tuple[np.ndarray, np.ndarray]:
     """Class weights and rows in each branch, of the rows that are taken."""
     n_classes = len(training.target.classes)
     cell = branch[taken] * n_classes + training.answers[taken]

@@ -19,6 +19,9 @@ CATEGORICAL = ("subset", "multiway", "one_vs_rest")
 # Deeper than any tree can be, and still a depth that the growth room can hold.
 NO_DEPTH_LIMIT = 2**31 - 1
 
+# A level of an oblivious tree has twice the nodes of the one above, whether rows reach them or not.
+MOST_LEVELS = 16
+
 # The exhaustive search of a column's subsets rates this many at most.
 MOST_SUBSETS = 512
 
@@ -34,6 +37,8 @@ class Plan:
         As `DecisionTreeClassifier` describes them.
     quinlan : bool, default=False
         Whether to choose splits by all of C4.5's rules.
+    oblivious : bool, default=False
+        Whether all nodes of a level ask the same question.
 
     >>> Plan(max_depth=3, min_samples_leaf=0.05).recipe(n_rows=100, n_columns=4).min_samples_leaf
     5
@@ -51,6 +56,7 @@ class Plan:
     max_features: int | float | str | None = None
     n_jobs: int | None = None
     quinlan: bool = False
+    oblivious: bool = False
 
     @property
     def grid(self) -> Grid:
@@ -109,15 +115,26 @@ def check_plan(parameters: Mapping[str, Any], criteria: tuple[str, ...]) -> Plan
     known = {field.name for field in fields(Plan)}
     chosen = {"criterion": criteria[0], **{name: parameters[name] for name in parameters if name in known}}
     _check_choice("criterion", chosen["criterion"], criteria)
-    if criteria is NUMBER_CRITERIA and _is_text(chosen.get("candidates"), "class_boundaries"):
+    if criteria[0] in NUMBER_CRITERIA and _is_text(chosen.get("candidates"), "class_boundaries"):
         raise ValueError(
             "candidates is 'class_boundaries', but a regressor's target has no classes; "
             "use 'midpoints', ('bins', k) or ('step', width)"
         )
-    checked = {
-        name: _CHECKS[name](name, value) if name in _CHECKS else value for name, value in chosen.items()
-    }
-    return Plan(**checked)
+    checked = {name: _CHECKS[name](name, value) if name in _CHECKS else value for name, value in chosen.items()}
+    plan = Plan(**checked)
+    if plan.oblivious:
+        _check_oblivious(plan)
+    return plan
+
+
+def _check_oblivious(plan: Plan) -> None:
+    _check_choice("categorical", plan.categorical, ("subset", "one_vs_rest"))
+    if plan.max_depth is None or plan.max_depth > MOST_LEVELS:
+        raise parameter_error(
+            "max_depth",
+            plan.max_depth,
+            f"a whole number from 0 to {MOST_LEVELS}: each level doubles the leaves of an oblivious tree",
+        )
 
 
 def is_whole(value: object, least: int) -> bool:

@@ -86,8 +86,7 @@ class ID3Classifier(TreeClassifier):
                 f"use C45Classifier, or declare {words[2]} in categorical_features"
             )
         columns = tuple(
-            column if column.is_numeric else replace(column, kind=Kind.CATEGORICAL)
-            for column in table.columns
+            column if column.is_numeric else replace(column, kind=Kind.CATEGORICAL) for column in table.columns
         )
         return replace(table, columns=columns)
 

@@ -23,22 +23,16 @@ def read_weights(sample_weight: Any, n_rows: int) -> np.ndarray:
     if weights.ndim == 0:
         weights = np.full(n_rows, weights)
     if weights.ndim != 1:
-        raise ValueError(
-            f"sample_weight has {weights.ndim} dimensions; give one weight per row, or a single number"
-        )
+        raise ValueError(f"sample_weight has {weights.ndim} dimensions; give one weight per row, or a single number")
     if len(weights) != n_rows:
-        raise ValueError(
-            f"sample_weight has {len(weights)} entries for {n_rows} rows; give one weight per row"
-        )
+        raise ValueError(f"sample_weight has {len(weights)} entries for {n_rows} rows; give one weight per row")
     _refuse(np.isnan(weights), "contains NaN", "give 0 to leave a row out")
     _refuse(np.isinf(weights), "contains infinity", "give finite weights")
     _refuse(weights < 0.0, "contains negative values", "give 0 to leave a row out")
     return weights
 
 
-def read_class_weights(
-    class_weight: Any, classes: list[Any], labels: np.ndarray, weights: np.ndarray
-) -> np.ndarray:
+def read_class_weights(class_weight: Any, classes: list[Any], labels: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """What a row of each class weighs.
 
     "balanced" gives every class the same total, so a row's own weight counts there as if the row stood in the

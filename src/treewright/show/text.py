@@ -45,9 +45,7 @@ def show(
     print(draw(tree, max_depth=max_depth, max_categories=max_categories, missing=missing), file=file)
 
 
-def draw(
-    tree: Tree, *, max_depth: int | None = None, max_categories: int | None = 6, missing: bool = False
-) -> str:
+def draw(tree: Tree, *, max_depth: int | None = None, max_categories: int | None = 6, missing: bool = False) -> str:
     """The tree as text: a line per branch, and at a leaf its answer with the weight of rows and of errors.
 
     Parameters
@@ -108,11 +106,7 @@ def _is_unfitted_learner(model: Any) -> bool:
 
 
 def _describe(model: Any) -> str:
-    return (
-        f"the class {model.__name__}"
-        if isinstance(model, type)
-        else f"a value of type {type(model).__name__}"
-    )
+    return f"the class {model.__name__}" if isinstance(model, type) else f"a value of type {type(model).__name__}"
 
 
 def _lines(tree: Tree, max_depth: int | None, max_categories: int | None, missing: bool) -> Iterator[str]:

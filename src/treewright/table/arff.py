@@ -84,18 +84,14 @@ def _read_header(content: Iterator[tuple[int, str]]) -> list[Attribute]:
 def _check_header(number: int, attributes: list[Attribute], rest: str) -> None:
     names = [attribute.name for attribute in attributes]
     if rest.split("%")[0].strip():
-        raise ValueError(
-            f"line {number}: {rest.strip()[:30]!r} stands after @data; rows start on the next line"
-        )
+        raise ValueError(f"line {number}: {rest.strip()[:30]!r} stands after @data; rows start on the next line")
     if "" in names:
         raise ValueError(f"attribute {names.index('') + 1} has no name; name every attribute")
     if not names:
         raise ValueError(f"line {number}: no @attribute stands before @data")
     repeated = [name for name in names if names.count(name) > 1]
     if repeated:
-        raise ValueError(
-            f"the attribute name {repeated[0]!r} occurs more than once; name every attribute differently"
-        )
+        raise ValueError(f"the attribute name {repeated[0]!r} occurs more than once; name every attribute differently")
 
 
 def _read_attribute(number: int, text: str) -> Attribute:
@@ -153,9 +149,7 @@ def _refuse_weight(number: int, rest: str) -> None:
     """Weka allows `{weight}` after a row; anything else but a comment is a slip."""
     rest = rest.split("%")[0].strip()
     if rest:
-        raise ValueError(
-            f"line {number}: {rest[:30]!r} after the closing brace; instance weights are not read"
-        )
+        raise ValueError(f"line {number}: {rest[:30]!r} after the closing brace; instance weights are not read")
 
 
 def _cell(found: re.Match[str]) -> Cell:
@@ -191,9 +185,7 @@ def _read_sparse(number: int, line: str, attributes: list[Attribute]) -> list[st
             raise ValueError(f"line {number}: expected pairs like {{1 a, 3 b}}, found {body[:30]!r}")
         place = int(found[1])
         if place >= len(attributes):
-            raise ValueError(
-                f"line {number}: there is no attribute {place}; the last is {len(attributes) - 1}"
-            )
+            raise ValueError(f"line {number}: there is no attribute {place}; the last is {len(attributes) - 1}")
         cell = _cell(token)
         row[place] = None if cell == ("?", False) else cell[0]
         body = "}" + body[token.end() :] if token["end"] == "}" else body[token.end() :].lstrip()
@@ -230,6 +222,4 @@ def _check_domain(attribute: Attribute, cells: Sequence[str | None], numbers: li
         return
     row = next(row for row, cell in enumerate(cells) if cell in strange)
     domain = some(attribute.domain, most=8)
-    raise ValueError(
-        f"line {numbers[row]}: {cells[row]!r} is not a value of attribute {attribute.name!r} ({domain})"
-    )
+    raise ValueError(f"line {numbers[row]}: {cells[row]!r} is not a value of attribute {attribute.name!r} ({domain})")

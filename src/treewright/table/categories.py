@@ -68,8 +68,7 @@ def tidy_categories(categories: Iterable[Any], indices: np.ndarray) -> tuple[tup
     """Plain categories without gaps or repeats, and the row indices that go with them."""
     place: dict[object, int] = {}
     new_index = [
-        math.nan if is_missing(value) else place.setdefault(plain_category(value), len(place))
-        for value in categories
+        math.nan if is_missing(value) else place.setdefault(plain_category(value), len(place)) for value in categories
     ]
     if new_index == list(range(len(new_index))):
         return tuple(place), indices

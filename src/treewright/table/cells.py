@@ -45,9 +45,7 @@ def read_values(name: str, values: np.ndarray | Sequence[Any], wanted: Kind | No
 
 
 def complex_error(name: str) -> ValueError:
-    return ValueError(
-        f"column {name!r}: Complex data not supported; give the real and imaginary parts as two columns"
-    )
+    return ValueError(f"column {name!r}: Complex data not supported; give the real and imaginary parts as two columns")
 
 
 def _read_moments(name: str, moments: np.ndarray) -> Coded:
@@ -136,9 +134,7 @@ def _floats(name: str, cells: list[Any]) -> np.ndarray:
     try:
         return np.array(cells, dtype=np.float64)
     except OverflowError:
-        raise ValueError(
-            f"column {name!r}: an integer is too large for a float; give smaller numbers"
-        ) from None
+        raise ValueError(f"column {name!r}: an integer is too large for a float; give smaller numbers") from None
 
 
 def _read_dates(name: str, cells: list[Any], families: set[_Family]) -> Coded:
@@ -167,8 +163,7 @@ def _mixed_error(name: str, cells: list[Any], families: set[_Family]) -> ValueEr
         words = [cell for cell in cells if _family_of(type(cell)) is _Family.TEXT]
         shown = some(list(dict.fromkeys(words)), most=2)
         return ValueError(
-            f"column {name!r}: {len(words)} of {len(cells)} values are text ({shown}); "
-            f"give numbers, or {_DECLARE}"
+            f"column {name!r}: {len(words)} of {len(cells)} values are text ({shown}); give numbers, or {_DECLARE}"
         )
     mixed = " and ".join(sorted(family.value for family in families))
     return ValueError(f"column {name!r}: the values mix {mixed}; give one type, or {_DECLARE}")

@@ -114,9 +114,7 @@ def _match_spelled_numbers(learned: Column, column: Column, values: np.ndarray) 
     words = [category for category in column.categories if family(category) not in _NUMBER_LIKE]
     if words or learned.unit is not Unit.PLAIN:
         is_spelled = all(parse_number(word) is not None for word in words)
-        hint = (
-            "the text spells numbers: convert it first" if is_spelled and learned.unit is Unit.PLAIN else ""
-        )
+        hint = "the text spells numbers: convert it first" if is_spelled and learned.unit is Unit.PLAIN else ""
         raise _changed(learned, _unit_word(learned.unit), family((words or column.categories)[0]), hint)
     return as_numbers(column, values)[1]
 

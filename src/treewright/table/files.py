@@ -44,9 +44,7 @@ def read_table(path: str | Path) -> Frame:
         return _read_parquet(path)
     if suffix not in _READERS:
         known = ", ".join([*_READERS, ".parquet"])
-        raise ValueError(
-            f"{path.name}: the suffix {suffix!r} is not known; files of type {known} can be read"
-        )
+        raise ValueError(f"{path.name}: the suffix {suffix!r} is not known; files of type {known} can be read")
     text = _read_text(path, is_zipped=is_zipped)
     if not text.strip():
         raise ValueError(f"{path.name}: the file is empty")
@@ -67,9 +65,7 @@ def _read_text(path: Path, *, is_zipped: bool) -> str:
     try:
         content = gzip.decompress(path.read_bytes()) if is_zipped else path.read_bytes()
     except (EOFError, OSError):
-        raise ValueError(
-            f"{path.name}: the file cannot be unpacked; it is no gzip file or is cut short"
-        ) from None
+        raise ValueError(f"{path.name}: the file cannot be unpacked; it is no gzip file or is cut short") from None
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -94,9 +90,7 @@ def _read_tsv(text: str) -> Frame:
 
 
 def _read_delimited(text: str, delimiter: str) -> Frame:
-    reader = csv.reader(
-        io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True, strict=True
-    )
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True, strict=True)
     try:
         names = [name.strip() for name in next(row for row in reader if row)]
         _check_names(names)
@@ -118,9 +112,7 @@ def _check_names(names: list[str]) -> None:
         raise ValueError(f"column {names.index('') + 1} of the header has no name; name every column")
     repeated = [name for name in dict.fromkeys(names) if names.count(name) > 1]
     if repeated:
-        raise ValueError(
-            f"the column names {some(repeated)} occur more than once; name every column differently"
-        )
+        raise ValueError(f"the column names {some(repeated)} occur more than once; name every column differently")
 
 
 def _read_json_lines(text: str) -> Frame:

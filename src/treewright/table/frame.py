@@ -42,9 +42,7 @@ class Table:
     named: bool
 
 
-def read_frame(
-    X: Any, *, categorical_features: ColumnList = None, numeric_features: ColumnList = None
-) -> Table:
+def read_frame(X: Any, *, categorical_features: ColumnList = None, numeric_features: ColumnList = None) -> Table:
     """Read any table: a pandas, polars or arrow frame, an array, a dict of columns, a list of rows.
 
     Numbers, dates and durations are numeric; text, booleans and categoricals are categorical; an ordered
@@ -114,9 +112,7 @@ def read_like(
     """
     source = open_source(X)
     places = _places(source, columns, named=named, learner=learner)
-    if source.matrix is not None and all(
-        column.is_numeric and column.unit is Unit.PLAIN for column in columns
-    ):
+    if source.matrix is not None and all(column.is_numeric and column.unit is Unit.PLAIN for column in columns):
         return np.ascontiguousarray(source.matrix, dtype=np.float64)
     parsed = _chosen("numeric_features", numeric_features, tuple(column.name for column in columns))
     values = np.empty((source.n_rows, len(columns)))
@@ -136,9 +132,7 @@ def _places(source: Source, columns: tuple[Column, ...], *, named: bool, learner
             raise ValueError(f"X lacks columns that {learner} was trained on: {some(absent, most=10)}")
         return [place[column.name] for column in columns]
     if named:
-        warnings.warn(
-            f"X does not have valid feature names, but {learner} was fitted with feature names", stacklevel=4
-        )
+        warnings.warn(f"X does not have valid feature names, but {learner} was fitted with feature names", stacklevel=4)
     if source.named:
         warnings.warn(f"X has feature names, but {learner} was fitted without feature names", stacklevel=4)
     if len(source.names) != len(columns):
@@ -179,9 +173,7 @@ def _chosen(option: str, chosen: ColumnList, names: tuple[str, ...]) -> set[int]
     items = list(chosen)
     if items and all(isinstance(item, bool | np.bool_) for item in items):
         if len(items) != len(names):
-            raise ValueError(
-                f"{option} is a mask of {len(items)} for {len(names)} columns; give one per column"
-            )
+            raise ValueError(f"{option} is a mask of {len(items)} for {len(names)} columns; give one per column")
         return {place for place, item in enumerate(items) if item}
     return {_position(option, item, names) for item in items}
 

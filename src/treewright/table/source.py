@@ -69,9 +69,7 @@ def _open(X: Any) -> Source:
     if hasattr(X, "toarray") and hasattr(X, "nnz"):
         raise TypeError("X is a sparse matrix, which trees here do not read; convert it with X.toarray()")
     if X is None or isinstance(X, str | bytes | int | float | complex | np.generic):
-        raise ValueError(
-            f"X must be a table of rows and columns, not {X!r}. Reshape your data, e.g. [[value]]"
-        )
+        raise ValueError(f"X must be a table of rows and columns, not {X!r}. Reshape your data, e.g. [[value]]")
     if isinstance(X, Mapping):
         return _open_mapping(X)
     if isinstance(X, list | tuple):
@@ -90,7 +88,8 @@ def _open_foreign(X: Any) -> Source:
         if isinstance(frame, nw.DataFrame):
             return _name_columns(frame.columns, list(frame.iter_columns()), len(frame))
     except nw.exceptions.DuplicateError:
-        raise _duplicate_error([str(name) for name in X.columns]) from None
+        # An arrow table's `columns` are its values.
+        raise _duplicate_error([str(name) for name in getattr(X, "column_names", X.columns)]) from None
     if isinstance(frame, nw.Series):
         raise ValueError(f"{_RESHAPE}; for one column of a frame use X[['name']]")
     if not hasattr(X, "__array__"):
@@ -165,9 +164,7 @@ def _open_column(name: object, values: Any) -> Any:
         return list(values)
     if isinstance(values, np.ndarray):
         if values.ndim != 1:
-            raise ValueError(
-                f"column {name!r} has {values.ndim} dimensions; give one list of values per column"
-            )
+            raise ValueError(f"column {name!r} has {values.ndim} dimensions; give one list of values per column")
         return _without_mask(values)
     import narwhals.stable.v2 as nw
 
@@ -188,8 +185,7 @@ def _open_rows(rows: Sequence[Any]) -> Source:
     ragged = next((place for place, row in enumerate(rows) if len(row) != width), None)
     if ragged is not None:
         raise ValueError(
-            f"row {ragged} has {len(rows[ragged])} values where row 0 has {width}; "
-            "every row needs the same columns"
+            f"row {ragged} has {len(rows[ragged])} values where row 0 has {width}; every row needs the same columns"
         )
     columns = [list(column) for column in zip(*rows, strict=True)]
     if any(isinstance(cell, list | tuple | np.ndarray) for row in rows[:1] for cell in row):
@@ -218,6 +214,4 @@ def _name_columns(names: Sequence[Any], columns: Sequence[Any], n_rows: int) -> 
 
 def _duplicate_error(names: Sequence[str]) -> ValueError:
     repeated = sorted({name for name in names if list(names).count(name) > 1})
-    return ValueError(
-        f"the column names {some(repeated)} occur more than once; name every column differently"
-    )
+    return ValueError(f"the column names {some(repeated)} occur more than once; name every column differently")

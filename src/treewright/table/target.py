@@ -44,9 +44,7 @@ def read_numbers(y: Any) -> np.ndarray:
     if labels.dtype.kind in "iufb":
         return np.ascontiguousarray(labels, dtype=np.float64)
     if labels.dtype.kind == "M":
-        raise ValueError(
-            "the target holds dates, but numbers are needed; give e.g. the days since a fixed date"
-        )
+        raise ValueError("the target holds dates, but numbers are needed; give e.g. the days since a fixed date")
     words = some(list(dict.fromkeys(labels.tolist())))
     raise ValueError(f"the target is text ({words}), but numbers are needed; use a classifier for classes")
 
@@ -71,9 +69,7 @@ def _read_labels(y: Any) -> np.ndarray:
     if values.dtype.kind == "f":
         _refuse_gaps(values)
         if np.isinf(values).any():
-            raise ValueError(
-                "Input y contains infinity: the target must be finite; drop those rows or cap them"
-            )
+            raise ValueError("Input y contains infinity: the target must be finite; drop those rows or cap them")
     return values
 
 
@@ -166,9 +162,7 @@ def _number_objects(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     try:
         order = sorted(range(len(classes)), key=lambda place: classes[place])
     except TypeError:
-        raise ValueError(
-            f"the target mixes text and numbers ({some(classes)}); give labels of one type"
-        ) from None
+        raise ValueError(f"the target mixes text and numbers ({some(classes)}); give labels of one type") from None
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.arange(len(order))
     sorted_classes = np.empty(len(order), dtype=object)

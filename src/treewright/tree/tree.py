@@ -206,9 +206,7 @@ class Tree:
         categories = self.columns[self.column[index]].categories
         start = int(self.set_start[index])
         return tuple(
-            code
-            for code in range(len(categories))
-            if int(self.category_sets[start + code // 64]) >> (code % 64) & 1
+            code for code in range(len(categories)) if int(self.category_sets[start + code // 64]) >> (code % 64) & 1
         )
 
     def to_dict(self) -> dict[str, Any]:

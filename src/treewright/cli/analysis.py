@@ -1,0 +1,159 @@
+"""The main job from table to tree: kinds, task, learner, cross-validation and the tree of all rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from treewright.cli.columns import ColumnSummary, count_missing, summarise_columns
+from treewright.cli.errors import Mistake, choose, refusals_as_mistakes
+from treewright.cli.models import build_learner, default_model
+from treewright.cli.scoring import (
+    Folds,
+    Score,
+    answer_unseen,
+    score_classes,
+    score_numbers,
+    split_folds,
+)
+from treewright.cli.task import Task, check_task, choose_task, labels_without_points
+from treewright.table import Frame, Table, read_frame
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the user asked for; None where the choice is left to us."""
+
+    target: str
+    model: str | None = None
+    task: Task | None = None
+    categorical: tuple[str, ...] = ()
+    numeric: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    drop_missing_target: bool = False
+    folds: int = 10
+    seed: int = 0
+    options: Mapping[str, Any] = field(default_factory=dict)  # parameters of the learner
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """A table made ready: columns, target, task and learner are settled, nothing is fitted yet."""
+
+    X: Frame
+    y: Frame
+    target: str
+    columns: tuple[ColumnSummary, ...]
+    task: Task
+    why: str
+    model: str
+    learner: Any
+    folds: Folds
+    dropped: int
+
+    @property
+    def values(self) -> np.ndarray:
+        values: np.ndarray = self.y[self.target]
+        return values
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What came out: scores for unseen rows, the main one first, and the model of all rows."""
+
+    scores: tuple[Score, ...]
+    fitted: Any
+
+
+def prepare(frame: Frame, wishes: Wishes) -> Question:
+    """Check all that was asked for and settle what was left open."""
+    _check_columns(frame, wishes)
+    frame, dropped = _without_gaps_in_target(frame, wishes)
+    task, why = choose_task(frame, wishes.target)
+    if wishes.task is not None:
+        task, why = wishes.task, "as asked"
+        check_task(frame, wishes.target, task)
+    if task is Task.CLASSES:
+        frame = labels_without_points(frame, wishes.target)
+    model = (wishes.model or default_model(task)).lower()
+    learner = _build(model, task, wishes)
+    X, y = frame.drop(wishes.target, *wishes.ignore), frame[[wishes.target]]
+    with refusals_as_mistakes():
+        table = read_frame(X, categorical_features=list(wishes.categorical), numeric_features=list(wishes.numeric))
+    if model == "id3":
+        _refuse_numbers(table)
+    columns = summarise_columns(table)
+    folds = split_folds(y[wishes.target], task, wishes.folds, wishes.seed)
+    return Question(X, y, wishes.target, columns, task, why, model, learner, folds, dropped)
+
+
+def solve(question: Question, on_step: Callable[[], object] = lambda: None) -> Answer:
+    """Fit the tree of all rows, and score trees on rows they have not seen; folds + 1 steps."""
+    from sklearn.base import clone
+
+    with refusals_as_mistakes():
+        fitted = clone(question.learner).fit(question.X, question.y)
+    on_step()
+    answers = answer_unseen(question.learner, question.X, question.y, question.folds, on_step)
+    if question.task is Task.CLASSES:
+        return Answer((score_classes(question.values, answers),), fitted)
+    return Answer(score_numbers(question.values.astype(np.float64), answers), fitted)
+
+
+def _check_columns(frame: Frame, wishes: Wishes) -> None:
+    choose("column", wishes.target, frame.columns)
+    for name in (*wishes.categorical, *wishes.numeric, *wishes.ignore):
+        choose("column", name, frame.columns)
+    if wishes.target in wishes.ignore:
+        raise Mistake(f"column {wishes.target!r} is the target, so it cannot be left out with --ignore")
+    if wishes.target in (*wishes.categorical, *wishes.numeric):
+        raise Mistake(f"column {wishes.target!r} is the target; say what it is with --task classes or numbers")
+    for option, names in (("--categorical", wishes.categorical), ("--numeric", wishes.numeric)):
+        ignored = next((name for name in names if name in wishes.ignore), None)
+        if ignored is not None:
+            raise Mistake(f"column {ignored!r} is in --ignore and in {option}; name it in one of them")
+    if set(frame.columns) <= {wishes.target, *wishes.ignore}:
+        raise Mistake(f"there is no column left to predict {wishes.target!r} from")
+
+
+def _without_gaps_in_target(frame: Frame, wishes: Wishes) -> tuple[Frame, int]:
+    if not len(frame):
+        raise Mistake("the table has columns, but no rows")
+    gaps = count_missing(frame, wishes.target)
+    missing = int(gaps.sum())
+    if missing == len(frame):
+        raise Mistake(f"target {wishes.target!r} has no values at all; choose another column")
+    if missing and not wishes.drop_missing_target:
+        raise Mistake(
+            f"target {wishes.target!r}: {missing} of {len(frame)} values are missing; "
+            "fill them in, or leave those rows out with --drop-missing-target"
+        )
+    return (frame[~gaps], missing) if missing else (frame, 0)
+
+
+def _build(model: str, task: Task, wishes: Wishes) -> Any:
+    declared = {
+        "categorical_features": list(wishes.categorical) or None,
+        "numeric_features": list(wishes.numeric) or None,
+    }
+    return build_learner(model, task, {**wishes.options, **declared}, wishes.seed)
+
+
+def _refuse_numbers(table: Table) -> None:
+    """ID3's own refusal, in the words of the command line."""
+    numeric = [
+        column.name
+        for column, values in zip(table.columns, table.values.T, strict=True)
+        if column.is_numeric and not np.isnan(values).all()
+    ]
+    if not numeric:
+        return
+    shown = ", ".join(map(repr, numeric[:6])) + (", ..." if len(numeric) > 6 else "")
+    words = ("column", "is", "it") if len(numeric) == 1 else ("columns", "are", "them")
+    raise Mistake(
+        f"{words[0]} {shown} {words[1]} numeric, and ID3 knows categories only; use --model c45, "
+        f"or name {words[2]} in --categorical or --ignore"
+    )

@@ -1,0 +1,83 @@
+"""The application: its commands, and the one place where errors become sentences and exit codes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+import treewright
+from treewright.cli.datasets import datasets
+from treewright.cli.demo import demo
+from treewright.cli.errors import Interrupted, exit_code_of, wants_traceback
+from treewright.cli.fit import fit
+
+
+class OneSentenceGroup(TyperGroup):
+    """Commands that tell what goes wrong in one sentence, never in a traceback."""
+
+    def main(self, args: Sequence[str] | None = None, *rest: Any, **extra: Any) -> Any:
+        words = list(sys.argv[1:] if args is None else args)
+        with_traceback = wants_traceback(words)
+        # Taken out here, so that it may stand anywhere on the line.
+        words = [word for word in words if word != "--debug"]
+        if not extra.pop("standalone_mode", True):
+            return super().main(words, *rest, standalone_mode=False, **extra)
+        _print_what_the_terminal_lacks()
+
+        def run() -> Any:
+            return super(OneSentenceGroup, self).main(words, *rest, standalone_mode=False, **extra)
+
+        sys.exit(exit_code_of(run, with_traceback=with_traceback))
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:  # versions of click and typer disagree on what becomes of it
+            raise Interrupted from None
+
+
+def _print_what_the_terminal_lacks() -> None:
+    """Write a letter that the terminal's encoding does not have as an escape rather than fail."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+app = typer.Typer(
+    name="treewright",
+    cls=OneSentenceGroup,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    invoke_without_command=True,
+)
+app.command()(fit)
+app.command()(demo)
+app.command()(datasets)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"treewright {treewright.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def treewright_command(
+    ctx: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+) -> None:
+    """Decision trees on tables as people have them: exact, and shown in your own words."""
+    if ctx.invoked_subcommand is None:
+        print(ctx.get_help())
+
+
+def main() -> None:
+    """Run the command line; ends the process with its exit code."""
+    app(prog_name="treewright")

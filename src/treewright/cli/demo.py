@@ -1,0 +1,122 @@
+"""`treewright demo`: the main job on tables that ship with the library, step by step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from treewright.cli.errors import choose
+
+if TYPE_CHECKING:
+    from treewright.cli.report import Report
+    from treewright.datasets import Dataset
+
+
+def demo(
+    data: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Show another data set; `treewright datasets` lists them."),
+    ] = None,
+) -> None:
+    """See trees grow: ID3 on a small table by hand, C4.5 on a real-looking one with gaps."""
+    from treewright import datasets
+    from treewright.cli.report import Report
+
+    report = Report()
+    if data is not None:
+        name = choose("data set", data, datasets.names())
+        _show_any(report, datasets.load(name))
+    else:
+        _show_id3(report, datasets.load_weather())
+        report.blank()
+        _show_c45(report, datasets.load_orchard())
+    report.blank()
+    _say_what_next(report)
+
+
+def _show_id3(report: Report, dataset: Dataset) -> None:
+    from treewright import ID3Classifier
+
+    report.heading("1. Fourteen days of weather: was tennis played?")
+    report.blank()
+    report.table(dataset.frame.columns, [list(map(str, row.values())) for row in _rows(dataset, 4)])
+    report.say(f"... and {len(dataset.frame) - 4} more days.")
+    report.blank()
+    model = ID3Classifier().fit(dataset.X, dataset.frame[[dataset.target]])
+    root = model.tree_.root
+    report.say(
+        "ID3 asks first about the column with the highest information gain, then likewise in each branch. "
+        f"Here it begins with {root}, which gains {root.gain:.3f} of the {root.impurity:.3f} bits that the "
+        "answer is worth:"
+    )
+    report.blank()
+    report.tree(model.tree_)
+    report.blank()
+    report.say('"yes (4.0)": the answer is yes, and four days got there. The same tree as one sentence:')
+    report.blank()
+    report.lines([model.rules("yes")])
+
+
+def _show_c45(report: Report, dataset: Dataset) -> None:
+    from treewright.cli.analysis import Wishes, prepare, solve
+    from treewright.cli.report import progress_bar
+
+    report.heading("2. Four hundred apple trees: how bad is the scab?")
+    report.say("The table is invented, but as tables are: text, numbers, dates, an order, and gaps.")
+    report.blank()
+    options = {"max_depth": 4, "min_samples_leaf": 15}
+    question = prepare(dataset.frame, Wishes(dataset.target, model="c45", options=options))
+    report.columns(question)
+    report.blank()
+    report.say(
+        "C4.5 takes these columns as they are. To keep the tree readable it may ask four questions in a "
+        "row at most, and must leave fifteen trees on both sides of each. How good is it for trees it has not seen?"
+    )
+    report.blank()
+    with progress_bar("cross-validating", len(question.folds) + 1) as step:
+        answer = solve(question, step)
+    report.score(question, answer)
+    report.blank()
+    report.say("And this is what it says, fitted on all rows:")
+    report.blank()
+    report.tree(answer.fitted.tree_)
+    report.blank()
+    report.say('"severe (25.0/8.0)": of the 25 trees that got there, 8 have something else than severe scab.')
+
+
+def _show_any(report: Report, dataset: Dataset) -> None:
+    from treewright.cli.analysis import Wishes, prepare, solve
+    from treewright.cli.fit import task_sentence
+    from treewright.cli.report import progress_bar
+
+    report.heading(dataset.description)
+    report.blank()
+    question = prepare(dataset.frame, Wishes(dataset.target))
+    report.columns(question)
+    report.blank()
+    report.say(task_sentence(question))
+    report.blank()
+    with progress_bar("cross-validating", len(question.folds) + 1) as step:
+        answer = solve(question, step)
+    report.score(question, answer)
+    report.blank()
+    report.say("The tree, fitted on all rows:")
+    report.blank()
+    report.tree(answer.fitted.tree_)
+
+
+def _rows(dataset: Dataset, count: int) -> list[dict[str, object]]:
+    return [dataset.frame[place] for place in range(count)]
+
+
+def _say_what_next(report: Report) -> None:
+    report.heading("What to try next")
+    report.lines(
+        [
+            "  treewright demo --data iris                        another table",
+            "  treewright fit orchard --model cart --max-depth 3  another model, with your own limits",
+            "  treewright fit your_table.csv --target a_column    your own table",
+            "  treewright fit --help                              all choices",
+        ]
+    )

@@ -1,0 +1,218 @@
+"""`treewright fit`: a table in, a score and a readable tree out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from treewright.cli.errors import Mistake, choose, refusals_as_mistakes
+from treewright.cli.task import Task
+
+if TYPE_CHECKING:
+    from treewright.cli.analysis import Answer, Question, Wishes
+    from treewright.table import Frame
+
+COLUMNS, MODEL, CHECK, OUTPUT = "Columns", "Model", "Cross-validation", "Output"
+
+
+def fit(
+    table: Annotated[
+        str,
+        typer.Argument(
+            help="A CSV, TSV, JSON lines, ARFF or Parquet file, or the name of a data set that ships with treewright."
+        ),
+    ],
+    target: Annotated[
+        str | None, typer.Option("--target", "-t", help="The column to predict.", rich_help_panel=COLUMNS)
+    ] = None,
+    task: Annotated[
+        Task | None,
+        typer.Option(
+            help="Predict classes or numbers; by default what the target's values suggest.",
+            rich_help_panel=COLUMNS,
+        ),
+    ] = None,
+    categorical: Annotated[
+        list[str] | None,
+        typer.Option(metavar="A,B", help="Columns of codes, to be read as categories.", rich_help_panel=COLUMNS),
+    ] = None,
+    numeric: Annotated[
+        list[str] | None,
+        typer.Option(metavar="A,B", help="Columns of text, to be read as numbers.", rich_help_panel=COLUMNS),
+    ] = None,
+    ignore: Annotated[
+        list[str] | None,
+        typer.Option(metavar="A,B", help="Columns to leave out.", rich_help_panel=COLUMNS),
+    ] = None,
+    drop_missing_target: Annotated[
+        bool,
+        typer.Option("--drop-missing-target", help="Leave out rows without a target.", rich_help_panel=COLUMNS),
+    ] = False,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "--model",
+            "-m",
+            help="c45, cart, id3, tree, oner, stump, random-tree or oblivious; "
+            "by default c45 for classes and cart for numbers.",
+            rich_help_panel=MODEL,
+        ),
+    ] = None,
+    max_depth: Annotated[int | None, typer.Option(min=0, help="Most tests in a row.", rich_help_panel=MODEL)] = None,
+    min_leaf: Annotated[int | None, typer.Option(min=1, help="Least rows in a leaf.", rich_help_panel=MODEL)] = None,
+    criterion: Annotated[
+        str | None,
+        typer.Option(help="How splits are rated, e.g. gini or squared_error.", rich_help_panel=MODEL),
+    ] = None,
+    folds: Annotated[int, typer.Option(min=2, help="Number of folds.", rich_help_panel=CHECK)] = 10,
+    seed: Annotated[
+        int,
+        typer.Option(min=0, max=2**32 - 1, help="Seed of the folds and of random trees.", rich_help_panel=CHECK),
+    ] = 0,
+    rules: Annotated[
+        bool, typer.Option("--rules", help="Also print one rule per leaf.", rich_help_panel=OUTPUT)
+    ] = False,
+    max_depth_shown: Annotated[
+        int | None,
+        typer.Option(min=0, help="Print this many levels of the tree.", rich_help_panel=OUTPUT),
+    ] = None,
+    whole: Annotated[bool, typer.Option("--whole", help="Print all of a long tree.", rich_help_panel=OUTPUT)] = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object for programs.", rich_help_panel=OUTPUT)
+    ] = False,
+) -> None:
+    """Fit a tree to a table: what each column is, how good the tree is, and what it says."""
+    frame, own_target = open_table(table)
+    from treewright.cli.analysis import Wishes, prepare
+
+    wishes = Wishes(
+        target=target or own_target or _ask_for_target(table, frame),
+        model=model,
+        task=task,
+        categorical=split_names(categorical, frame),
+        numeric=split_names(numeric, frame),
+        ignore=split_names(ignore, frame),
+        drop_missing_target=drop_missing_target,
+        folds=folds,
+        seed=seed,
+        options={"max_depth": max_depth, "min_samples_leaf": min_leaf, "criterion": criterion},
+    )
+    question = prepare(frame, wishes)
+    if json:
+        _print_json(table, question, wishes, with_rules=rules)
+        return
+    _print_report(table, question, with_rules=rules, max_depth_shown=max_depth_shown, whole=whole)
+
+
+def open_table(name: str) -> tuple[Frame, str | None]:
+    """The table in a file, or one that ships with the library together with its target."""
+    from treewright import datasets
+    from treewright.table import read_table
+
+    if name in datasets.names() and not Path(name).exists():
+        dataset = datasets.load(name)
+        return dataset.frame, dataset.target
+    with refusals_as_mistakes():
+        return read_table(name), None
+
+
+def split_names(given: list[str] | None, frame: Frame) -> tuple[str, ...]:
+    """Column names separated by commas; a name that has commas itself is taken whole.
+
+    >>> from treewright.table import Frame
+    >>> split_names(["a, b", "x,y"], Frame({"a": [1], "b": [2], "x,y": [3]}))
+    ('a', 'b', 'x,y')
+    """
+    names: list[str] = []
+    for words in given or ():
+        parts = [words] if words in frame else [word.strip() for word in words.split(",") if word.strip()]
+        names += [choose("column", part, frame.columns) for part in parts]
+    return tuple(dict.fromkeys(names))
+
+
+def _ask_for_target(table: str, frame: Frame) -> str:
+    columns = frame.columns
+    shown = ", ".join(map(repr, columns[:8])) + (", ..." if len(columns) > 8 else "")
+    raise Mistake(f"say with --target which column to predict; {Path(table).name} has {shown}")
+
+
+def _print_report(
+    table: str, question: Question, *, with_rules: bool, max_depth_shown: int | None, whole: bool
+) -> None:
+    from treewright.cli.analysis import solve
+    from treewright.cli.report import Report, progress_bar
+
+    report = Report()
+    rows = f"{len(question.X)} {'row' if len(question.X) == 1 else 'rows'}"
+    report.heading(f"{Path(table).name}: {rows}, predicting {question.target!r}")
+    if question.dropped:
+        report.say(f"Left out: {question.dropped} more without a target.")
+    report.blank()
+    report.columns(question)
+    report.blank()
+    report.say(task_sentence(question))
+    with progress_bar("cross-validating", len(question.folds) + 1) as step:
+        answer = solve(question, step)
+    report.blank()
+    report.score(question, answer)
+    report.blank()
+    report.heading(f"The tree fitted on all {rows}")
+    report.blank()
+    report.tree(answer.fitted.tree_, max_depth=max_depth_shown, whole=whole)
+    if with_rules:
+        report.blank()
+        report.heading("One rule per leaf")
+        report.blank()
+        report.rules(answer.fitted.rules(), whole=whole)
+
+
+def task_sentence(question: Question) -> str:
+    """What is predicted, why so, and with which model."""
+    other = Task.NUMBERS if question.task is Task.CLASSES else Task.CLASSES
+    change = f" (--task {other} if not)" if "number" in question.why else ""
+    learner = type(question.learner).__name__
+    taken = f"The target is taken as {question.task}: {question.why}{change}."
+    return f"{taken} Model {question.model}, the learner {learner}."
+
+
+def _print_json(table: str, question: Question, wishes: Wishes, *, with_rules: bool) -> None:
+    import json
+
+    from treewright.cli.analysis import solve
+
+    answer = solve(question)
+    described = describe(table, question, answer, wishes)
+    if with_rules:
+        described["rules"] = [str(rule) for rule in answer.fitted.rules()]
+    try:
+        print(json.dumps(described, indent=2, allow_nan=False))
+    except RecursionError:
+        depth = answer.fitted.tree_.depth
+        raise Mistake(f"the tree is {depth} levels deep, too deep to nest in JSON; limit it with --max-depth") from None
+
+
+def describe(table: str, question: Question, answer: Answer, wishes: Wishes) -> dict[str, Any]:
+    """All that was found as plain values, ready for JSON."""
+    main, *others = answer.scores
+    notes = [question.folds.note] if question.folds.note else []
+    return {
+        "table": table,
+        "rows": len(question.X),
+        "rows_without_target": question.dropped,
+        "target": question.target,
+        "task": str(question.task),
+        "task_because": question.why,
+        "model": question.model,
+        "learner": type(question.learner).__name__,
+        "columns": [column.to_dict() for column in question.columns],
+        "folds": len(question.folds),
+        "seed": wishes.seed,
+        **main.to_dict(),
+        "other_scores": [score.to_dict() for score in others],
+        "notes": notes,
+        "n_leaves": answer.fitted.tree_.n_leaves,
+        "depth": answer.fitted.tree_.depth,
+        "tree": answer.fitted.tree_.to_dict(),
+    }
