@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import multiprocessing
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
 
 import numpy as np
@@ -340,3 +342,31 @@ def test_a_changed_kernel_source_changes_the_cache_directory(monkeypatch, tmp_pa
     with (tmp_path / "criteria.py").open("a") as source:
         source.write("# a change\n")
     assert jit.kernel_sources_digest() != before
+
+
+def test_fits_in_several_threads_at_once_finish_and_agree(make_recipe):
+    large, small = mixed_table(110_000, seed=8), mixed_table(60, seed=8)
+
+    def grow_one(table):
+        return grow_mixed(table, make_recipe, min_samples_leaf=20)
+
+    tables = [large, small, large, small]
+    with ThreadPoolExecutor(4) as pool:
+        at_once = list(pool.map(grow_one, tables))
+    for tree, table in zip(at_once, tables, strict=True):
+        assert same_tree(tree, grow_one(table))
+
+
+def test_a_forked_worker_grows_the_same_tree(make_recipe):
+    table = mixed_table(5_000, seed=9)
+    here = grow_mixed(table, make_recipe)
+    context = multiprocessing.get_context("fork")
+    with context.Pool(1) as pool:
+        there = pool.apply(grow_in_worker, (table, make_recipe("gini", "subset")))
+    assert same_tree(here, there)
+
+
+def grow_in_worker(table, recipe):
+    columns, values, labels, _ = table
+    weights = np.ones(len(labels))
+    return grow(columns, values, Target("y", (0, 1)), recipe=recipe, labels=labels, n_classes=2, weights=weights)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -19,19 +20,15 @@ from treewright.cli.fit import fit
 class OneSentenceGroup(TyperGroup):
     """Commands that tell what goes wrong in one sentence, never in a traceback."""
 
-    def main(self, args: Sequence[str] | None = None, *rest: Any, **extra: Any) -> Any:
+    def main(self, args: Sequence[str] | None = None, *, standalone_mode: bool = True, **extra: Any) -> Any:  # type: ignore[override]
         words = list(sys.argv[1:] if args is None else args)
-        with_traceback = wants_traceback(words)
         # Taken out here, so that it may stand anywhere on the line.
-        words = [word for word in words if word != "--debug"]
-        if not extra.pop("standalone_mode", True):
-            return super().main(words, *rest, standalone_mode=False, **extra)
-        _print_what_the_terminal_lacks()
-
-        def run() -> Any:
-            return super(OneSentenceGroup, self).main(words, *rest, standalone_mode=False, **extra)
-
-        sys.exit(exit_code_of(run, with_traceback=with_traceback))
+        rest = [word for word in words if word != "--debug"]
+        run = partial(super().main, rest, standalone_mode=False, **extra)
+        if not standalone_mode:
+            return run()
+        _escape_what_the_terminal_lacks()
+        sys.exit(exit_code_of(run, with_traceback=wants_traceback(words)))
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -40,7 +37,7 @@ class OneSentenceGroup(TyperGroup):
             raise Interrupted from None
 
 
-def _print_what_the_terminal_lacks() -> None:
+def _escape_what_the_terminal_lacks() -> None:
     """Write a letter that the terminal's encoding does not have as an escape rather than fail."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):

@@ -89,7 +89,7 @@ def _oddity(column: Column, known: np.ndarray, distinct: int) -> str:
     if not len(known):
         return "has no values at all"
     if distinct == 1:
-        return "has the same value in every row" if column.is_numeric else "has one category only"
+        return "has the same value in every row that has one"
     if len(known) < LEAST_ROWS_OF_AN_ID or distinct < len(known):
         return ""
     if column.kind is Kind.CATEGORICAL:

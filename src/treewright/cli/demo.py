@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -24,15 +27,29 @@ def demo(
     from treewright.cli.report import Report
 
     report = Report()
-    if data is not None:
-        name = choose("data set", data, datasets.names())
-        _show_any(report, datasets.load(name))
-    else:
-        _show_id3(report, datasets.load_weather())
-        report.blank()
-        _show_c45(report, datasets.load_orchard())
+    with _without_compiling():
+        if data is not None:
+            _show_any(report, datasets.load(choose("data set", data, datasets.names())))
+        else:
+            _show_id3(report, datasets.load_weather())
+            report.blank()
+            _show_c45(report, datasets.load_orchard())
     report.blank()
     _say_what_next(report)
+
+
+@contextmanager
+def _without_compiling() -> Iterator[None]:
+    """Grow with the plain kernels: on a fresh machine, compiling would take longer than the whole demo."""
+    before = os.environ.get("TREEWRIGHT_COMPILE")
+    os.environ["TREEWRIGHT_COMPILE"] = before or "0"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["TREEWRIGHT_COMPILE"]
+        else:
+            os.environ["TREEWRIGHT_COMPILE"] = before
 
 
 def _show_id3(report: Report, dataset: Dataset) -> None:
@@ -65,13 +82,13 @@ def _show_c45(report: Report, dataset: Dataset) -> None:
     report.heading("2. Four hundred apple trees: how bad is the scab?")
     report.say("The table is invented, but as tables are: text, numbers, dates, an order, and gaps.")
     report.blank()
-    options = {"max_depth": 4, "min_samples_leaf": 15}
+    options = {"min_samples_leaf": 20}
     question = prepare(dataset.frame, Wishes(dataset.target, model="c45", options=options))
     report.columns(question)
     report.blank()
     report.say(
-        "C4.5 takes these columns as they are. To keep the tree readable it may ask four questions in a "
-        "row at most, and must leave fifteen trees on both sides of each. How good is it for trees it has not seen?"
+        "C4.5 takes these columns as they are. To keep the tree readable, at least two branches of every "
+        "question must get twenty rows. How good is it for rows it has not seen?"
     )
     report.blank()
     with progress_bar("cross-validating", len(question.folds) + 1) as step:
@@ -82,7 +99,8 @@ def _show_c45(report: Report, dataset: Dataset) -> None:
     report.blank()
     report.tree(answer.fitted.tree_)
     report.blank()
-    report.say('"severe (25.0/8.0)": of the 25 trees that got there, 8 have something else than severe scab.')
+    leaf = next(node for node in answer.fitted.tree_ if node.is_leaf and node.errors)
+    report.say(f'"{leaf}": {leaf.weight:.0f} rows got there, and for {leaf.errors:.0f} of them the answer is wrong.')
 
 
 def _show_any(report: Report, dataset: Dataset) -> None:

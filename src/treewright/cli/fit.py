@@ -148,7 +148,7 @@ def _print_report(
     rows = f"{len(question.X)} {'row' if len(question.X) == 1 else 'rows'}"
     report.heading(f"{Path(table).name}: {rows}, predicting {question.target!r}")
     if question.dropped:
-        report.say(f"Left out: {question.dropped} more without a target.")
+        report.say(f"Left out: {question.dropped} without a target.")
     report.blank()
     report.columns(question)
     report.blank()
@@ -174,7 +174,7 @@ def task_sentence(question: Question) -> str:
     change = f" (--task {other} if not)" if "number" in question.why else ""
     learner = type(question.learner).__name__
     taken = f"The target is taken as {question.task}: {question.why}{change}."
-    return f"{taken} Model {question.model}, the learner {learner}."
+    return f"{taken} Model: {question.model} ({learner})."
 
 
 def _print_json(table: str, question: Question, wishes: Wishes, *, with_rules: bool) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from shlex import quote
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +18,6 @@ from rich.text import Text
 
 from treewright.cli.analysis import Answer, Question
 from treewright.cli.columns import ColumnSummary
-from treewright.cli.scoring import Score
 from treewright.cli.task import Task
 from treewright.show import draw
 from treewright.table.column import write_number
@@ -29,6 +30,9 @@ MOST_LINES = 60
 MOST_COLUMNS = 40
 WIDEST_PROSE = 100
 WIDEST_VALUES = 46
+# Leaves with fewer rows than this on average, in a table that could fill them, look like noise.
+ROWS_PER_LEAF = 10
+ROWS_TO_PRUNE = 50
 
 
 class Report:
@@ -42,7 +46,8 @@ class Report:
 
     def say(self, words: str, style: str = "") -> None:
         """Prose, wrapped where reading becomes hard."""
-        self.console.print(Text(words, style=style), width=min(self.console.width, WIDEST_PROSE))
+        width = max(20, min(self.console.width, WIDEST_PROSE))
+        self.console.print(Text(fill(words, width, break_on_hyphens=False), style=style), soft_wrap=True)
 
     def lines(self, lines: Sequence[str]) -> None:
         """Text that stays as it is, however wide."""
@@ -53,7 +58,7 @@ class Report:
         self.console.print()
 
     def table(self, headers: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[str] = ()) -> None:
-        grid = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
+        grid = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
         for header in headers:
             grid.add_column(header, justify="right" if header in right else "left", overflow="fold")
         for row in rows:
@@ -64,15 +69,16 @@ class Report:
         """What each column was taken for, with remarks on odd ones."""
         shown = question.columns[:MOST_COLUMNS]
         rows = [(one.name, one.word, str(one.missing or "-"), values_of(one)) for one in shown]
-        rows.append((question.target, f"target ({question.task})", "-", _target_values(question)))
+        rows.append((question.target, "target", "-", _target_values(question)))
         self.table(("column", "read as", "missing", "values"), rows, right=("missing",))
         if len(shown) < len(question.columns):
             self.say(f"... and {len(question.columns) - len(shown)} more columns; --json lists all.")
         odd = [one for one in question.columns if one.oddity]
         for one in odd[:5]:
-            self.say(f"Column {one.name!r} {one.oddity}; leave it out with --ignore {_quoted(one.name)}.")
+            advice = f"; leave it out with --ignore {quote(one.name)}" if one.distinct > 1 else ""
+            self.say(f"Column {one.name!r} {one.oddity}{advice}.")
         if len(odd) > 5:
-            self.say(f"So do or have {len(odd) - 5} more columns; --json lists all hints.")
+            self.say(f"{len(odd) - 5} more columns are odd; --json tells of all.")
 
     def score(self, question: Question, answer: Answer) -> None:
         """The scores for unseen rows beside the simplest answer, and how the interval came about."""
@@ -82,7 +88,7 @@ class Report:
         ]
         simplest = simplest_answer(question)
         self.table(("measure", "this model", "95% interval", simplest), rows, right=("this model", simplest))
-        self.say(_verdict(answer.scores[0], simplest))
+        self.say(_verdict(question, answer, simplest))
         self.say(_how(question), style="dim")
         if question.folds.note:
             self.say(f"{question.folds.note}.", style="dim")
@@ -116,7 +122,8 @@ def simplest_answer(question: Question) -> str:
     if question.task is Task.NUMBERS:
         return f"always {write_number(float(f'{question.values.mean():.4g}'))}"
     classes, sizes = np.unique(question.values.astype(str), return_counts=True)
-    return f"always {classes[sizes.argmax()]}"
+    most_common = str(classes[sizes.argmax()])
+    return f"always {repr(most_common) if question.values.dtype.kind == 'O' else most_common}"
 
 
 def cut_tree(tree: Tree, max_depth: int | None, *, whole: bool) -> tuple[list[str], str]:
@@ -178,12 +185,6 @@ def _short(word: str) -> str:
     return word if len(word) <= 20 else f"{word[:17]}..."
 
 
-def _quoted(name: str) -> str:
-    from shlex import quote
-
-    return quote(name)
-
-
 def _figure(value: float | None) -> str:
     if value is None:
         return "undefined"
@@ -194,17 +195,18 @@ def _range(interval: tuple[float, float] | None) -> str:
     return "" if interval is None else f"{_figure(interval[0])} to {_figure(interval[1])}"
 
 
-def _verdict(score: Score, simplest: str) -> str:
-    if score.interval is None:
-        return "The target never varies, so there is nothing to learn."
-    if score.baseline == 1.0:
-        return "The target has one class only, so there is nothing to learn."
-    low, high = score.interval
-    if low > score.baseline:
-        return f"That is better than answering {simplest}."
-    if high < score.baseline:
-        return f"That is worse than answering {simplest}: the tree learned noise. Try --max-depth 3 or --min-leaf 10."
-    return f"The interval holds the score of answering {simplest}, so the tree may have learned nothing of use."
+def _verdict(question: Question, answer: Answer, simplest: str) -> str:
+    score, tree = answer.scores[0], answer.fitted.tree_
+    if score.value is None or score.interval is None or score.baseline == 1.0:
+        return "The target has one value only, so there is nothing to learn."
+    if score.interval[0] > score.baseline:
+        return f"Better than answering {simplest}."
+    words = "Not clearly better than" if score.value > score.baseline else "No better than"
+    advice = ""
+    if len(question.X) >= ROWS_TO_PRUNE and tree.n_leaves * ROWS_PER_LEAF > len(question.X):
+        leaves = f"With {tree.n_leaves} leaves for {len(question.X)} rows"
+        advice = f" {leaves} the tree may have learned noise: try --max-depth 3."
+    return f"{words} answering {simplest}.{advice}"
 
 
 def _how(question: Question) -> str:

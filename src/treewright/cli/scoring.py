@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -59,7 +60,9 @@ def split_folds(y: np.ndarray, task: Task, wanted: int, seed: int) -> Folds:
         splits = KFold(count, shuffle=True, random_state=seed).split(y)
         return Folds(tuple(tested for _, tested in splits), note)
     codes, count, note = _stratify(y, wanted)
-    splits = StratifiedKFold(count, shuffle=True, random_state=seed).split(codes, codes)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a class with fewer rows than folds: the note tells it
+        splits = list(StratifiedKFold(count, shuffle=True, random_state=seed).split(codes, codes))
     return Folds(tuple(tested for _, tested in splits), note)
 
 
@@ -75,7 +78,7 @@ def _stratify(y: np.ndarray, wanted: int) -> tuple[np.ndarray, int, str]:
         return codes, count, ""
     smallest, size = classes[sizes.argmin()], sizes.min()
     rows = "row" if size == 1 else "rows"
-    why = f"the smallest class, {smallest!r}, has {size} {rows}"
+    why = f"the smallest class, {str(smallest)!r}, has {size} {rows}"
     return codes, count, f"{count} folds instead of {wanted}, because {why}"
 
 

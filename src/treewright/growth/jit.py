@@ -80,6 +80,7 @@ def _compile_all() -> dict[Callable[..., Any], Any]:
     """
     for name in KERNEL_MODULES:
         importlib.import_module(f"treewright.growth.{name}")
+    _announce_compilation()
     scopes: dict[str, dict[str, Any]] = {}
     for function in _roles:
         scopes.setdefault(function.__module__, dict(vars(sys.modules[function.__module__])))
@@ -91,6 +92,12 @@ def _compile_all() -> dict[Callable[..., Any], Any]:
     for scope in scopes.values():
         scope.update({name: forms[value] for name, value in scope.items() if _is_form_of(value, forms)})
     return forms
+
+
+def _announce_compilation() -> None:
+    """Tell a person at a terminal why their first fit takes a while."""
+    if sys.stderr is not None and sys.stderr.isatty() and not any(Path(cache_directory()).rglob("*.nbi")):
+        print("treewright: compiling its kernels, once; this takes about 15 seconds", file=sys.stderr)
 
 
 def _is_form_of(value: Any, forms: dict[Callable[..., Any], Any]) -> bool:
