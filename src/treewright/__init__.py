@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         RandomTreeClassifier,
         RandomTreeRegressor,
     )
+    from treewright.learners.pruning import cost_complexity_path, prune
     from treewright.table import read_table
 
 __version__ = "0.1.0"
@@ -44,11 +45,21 @@ __all__ = [
     "RandomTreeClassifier",
     "RandomTreeRegressor",
     "__version__",
+    "cost_complexity_path",
     "datasets",
     "measures",
+    "prune",
     "read_table",
     "show",
 ]
+
+
+# Where the names are that are not learners.
+_HOMES = {
+    "cost_complexity_path": "treewright.learners.pruning",
+    "prune": "treewright.learners.pruning",
+    "read_table": "treewright.table",
+}
 
 
 def __getattr__(name: str) -> Any:
@@ -57,8 +68,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'treewright' has no attribute {name!r}")
     if name in ("datasets", "measures"):
         return import_module(f"treewright.{name}")
-    home = "treewright.table" if name == "read_table" else "treewright.learners"
-    found = getattr(import_module(home), name)
+    found = getattr(import_module(_HOMES.get(name, "treewright.learners")), name)
     globals()[name] = found
     return found
 

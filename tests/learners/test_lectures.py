@@ -16,7 +16,6 @@ from treewright import (
     OneRClassifier,
     datasets,
 )
-from treewright.table import Frame
 from treewright.tree import Node, SplitKind
 
 Lectures = dict[str, Any]
@@ -51,8 +50,7 @@ def test_the_query_row_is_answered(lectures: Lectures) -> None:
 
 def test_the_days_of_tennis_are_written_as_a_disjunction(lectures: Lectures) -> None:
     weather = datasets.load_weather()
-    play = Frame({"play": weather.y})
-    assert ID3Classifier().fit(weather.X, play).rules("yes") == lectures["weather"]["disjunction"]
+    assert ID3Classifier().fit(weather.X, weather.y).rules("yes") == lectures["weather"]["disjunction"]
 
 
 def test_every_node_of_the_weather_tree_has_the_figures_of_the_lecture(lectures: Lectures) -> None:

@@ -60,14 +60,6 @@ class Question:
         return values
 
 
-@dataclass(frozen=True, eq=False)
-class Answer:
-    """What came out: scores for unseen rows, the main one first, and the model of all rows."""
-
-    scores: tuple[Score, ...]
-    fitted: Any
-
-
 def prepare(frame: Frame, wishes: Wishes) -> Question:
     """Check all that was asked for and settle what was left open."""
     _check_columns(frame, wishes)
@@ -86,21 +78,25 @@ def prepare(frame: Frame, wishes: Wishes) -> Question:
     if model == "id3":
         _refuse_numbers(table)
     columns = summarise_columns(table)
+    learner.set_params(categorical_features=_text_columns(X, table) or None)
     folds = split_folds(y[wishes.target], task, wishes.folds, wishes.seed)
     return Question(X, y, wishes.target, columns, task, why, model, learner, folds, dropped)
 
 
-def solve(question: Question, on_step: Callable[[], object] = lambda: None) -> Answer:
-    """Fit the tree of all rows, and score trees on rows they have not seen; folds + 1 steps."""
+def fit_all(question: Question) -> Any:
+    """The model of all rows; what the learner refuses is a mistake of the user."""
     from sklearn.base import clone
 
     with refusals_as_mistakes():
-        fitted = clone(question.learner).fit(question.X, question.y)
-    on_step()
-    answers = answer_unseen(question.learner, question.X, question.y, question.folds, on_step)
+        return clone(question.learner).fit(question.X, question.y)
+
+
+def score_unseen(question: Question, on_fold: Callable[[], object] = lambda: None) -> tuple[Score, ...]:
+    """Scores of trees on rows they were fitted without, the main one first."""
+    answers = answer_unseen(question.learner, question.X, question.y, question.folds, on_fold)
     if question.task is Task.CLASSES:
-        return Answer((score_classes(question.values, answers),), fitted)
-    return Answer(score_numbers(question.values.astype(np.float64), answers), fitted)
+        return (score_classes(question.values, answers),)
+    return score_numbers(question.values.astype(np.float64), answers)
 
 
 def _check_columns(frame: Frame, wishes: Wishes) -> None:
@@ -140,6 +136,11 @@ def _build(model: str, task: Task, wishes: Wishes) -> Any:
         "numeric_features": list(wishes.numeric) or None,
     }
     return build_learner(model, task, {**wishes.options, **declared}, wishes.seed)
+
+
+def _text_columns(X: Frame, table: Table) -> list[str]:
+    """Columns of undeclared categories: in a fold without any of their values the type would not tell."""
+    return [column.name for column in table.columns if column.is_categorical and column.name not in X.domains]
 
 
 def _refuse_numbers(table: Table) -> None:

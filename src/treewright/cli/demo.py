@@ -76,7 +76,7 @@ def _show_id3(report: Report, dataset: Dataset) -> None:
 
 
 def _show_c45(report: Report, dataset: Dataset) -> None:
-    from treewright.cli.analysis import Wishes, prepare, solve
+    from treewright.cli.analysis import Wishes, fit_all, prepare, score_unseen
     from treewright.cli.report import progress_bar
 
     report.heading("2. Four hundred apple trees: how bad is the scab?")
@@ -91,20 +91,21 @@ def _show_c45(report: Report, dataset: Dataset) -> None:
         "question must get twenty rows. How good is it for rows it has not seen?"
     )
     report.blank()
-    with progress_bar("cross-validating", len(question.folds) + 1) as step:
-        answer = solve(question, step)
-    report.score(question, answer)
+    fitted = fit_all(question)
+    with progress_bar("cross-validating", len(question.folds)) as step:
+        scores = score_unseen(question, step)
+    report.scores(question, scores, fitted.tree_)
     report.blank()
     report.say("And this is what it says, fitted on all rows:")
     report.blank()
-    report.tree(answer.fitted.tree_)
+    report.tree(fitted.tree_)
     report.blank()
-    leaf = next(node for node in answer.fitted.tree_ if node.is_leaf and node.errors)
+    leaf = next(node for node in fitted.tree_ if node.is_leaf and node.errors)
     report.say(f'"{leaf}": {leaf.weight:.0f} rows got there, and for {leaf.errors:.0f} of them the answer is wrong.')
 
 
 def _show_any(report: Report, dataset: Dataset) -> None:
-    from treewright.cli.analysis import Wishes, prepare, solve
+    from treewright.cli.analysis import Wishes, fit_all, prepare, score_unseen
     from treewright.cli.fit import task_sentence
     from treewright.cli.report import progress_bar
 
@@ -115,13 +116,14 @@ def _show_any(report: Report, dataset: Dataset) -> None:
     report.blank()
     report.say(task_sentence(question))
     report.blank()
-    with progress_bar("cross-validating", len(question.folds) + 1) as step:
-        answer = solve(question, step)
-    report.score(question, answer)
+    fitted = fit_all(question)
+    with progress_bar("cross-validating", len(question.folds)) as step:
+        scores = score_unseen(question, step)
+    report.scores(question, scores, fitted.tree_)
     report.blank()
     report.say("The tree, fitted on all rows:")
     report.blank()
-    report.tree(answer.fitted.tree_)
+    report.tree(fitted.tree_)
 
 
 def _rows(dataset: Dataset, count: int) -> list[dict[str, object]]:

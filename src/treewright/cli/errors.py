@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import traceback
 import warnings
@@ -15,6 +16,15 @@ UNEXPECTED, MISTAKE, INTERRUPTED = 1, 2, 130
 
 # The library's own checks raise these, with a sentence for the user.
 _REFUSALS = (ValueError, TypeError, OSError, ImportError)
+
+# What the user calls the parameters of the learners.
+OPTION_OF = {
+    "max_depth": "--max-depth",
+    "min_samples_leaf": "--min-leaf",
+    "criterion": "--criterion",
+    "categorical_features": "--categorical",
+    "numeric_features": "--numeric",
+}
 
 
 class Mistake(Exception):
@@ -33,12 +43,19 @@ def refusals_as_mistakes() -> Iterator[None]:
     ...     raise ValueError("max_depth is -1; give a whole number")
     Traceback (most recent call last):
         ...
-    treewright.cli.errors.Mistake: max_depth is -1; give a whole number
+    treewright.cli.errors.Mistake: --max-depth is -1; give a whole number
     """
     try:
         yield
     except _REFUSALS as error:
-        raise Mistake(one_line(error)) from error
+        raise Mistake(_in_options(one_line(error))) from error
+
+
+def _in_options(sentence: str) -> str:
+    """A sentence about parameters in terms of options; names in quotes are the user's own."""
+    for parameter, option in OPTION_OF.items():
+        sentence = re.sub(rf"(?<!['\w]){parameter}(?!['\w])", option, sentence)
+    return sentence
 
 
 def one_line(error: Exception) -> str:

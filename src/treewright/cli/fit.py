@@ -11,7 +11,8 @@ from treewright.cli.errors import Mistake, choose, refusals_as_mistakes
 from treewright.cli.task import Task
 
 if TYPE_CHECKING:
-    from treewright.cli.analysis import Answer, Question, Wishes
+    from treewright.cli.analysis import Question
+    from treewright.cli.scoring import Score
     from treewright.table import Frame
 
 COLUMNS, MODEL, CHECK, OUTPUT = "Columns", "Model", "Cross-validation", "Output"
@@ -61,7 +62,10 @@ def fit(
         ),
     ] = None,
     max_depth: Annotated[int | None, typer.Option(min=0, help="Most tests in a row.", rich_help_panel=MODEL)] = None,
-    min_leaf: Annotated[int | None, typer.Option(min=1, help="Least rows in a leaf.", rich_help_panel=MODEL)] = None,
+    min_leaf: Annotated[
+        int | None,
+        typer.Option(min=1, help="Least rows in a leaf; with c45, in two branches of a split.", rich_help_panel=MODEL),
+    ] = None,
     criterion: Annotated[
         str | None,
         typer.Option(help="How splits are rated, e.g. gini or squared_error.", rich_help_panel=MODEL),
@@ -101,7 +105,7 @@ def fit(
     )
     question = prepare(frame, wishes)
     if json:
-        _print_json(table, question, wishes, with_rules=rules)
+        _print_json(table, question, seed=seed, with_rules=rules)
         return
     _print_report(table, question, with_rules=rules, max_depth_shown=max_depth_shown, whole=whole)
 
@@ -141,31 +145,37 @@ def _ask_for_target(table: str, frame: Frame) -> str:
 def _print_report(
     table: str, question: Question, *, with_rules: bool, max_depth_shown: int | None, whole: bool
 ) -> None:
-    from treewright.cli.analysis import solve
+    from treewright.cli.analysis import fit_all, score_unseen
     from treewright.cli.report import Report, progress_bar
 
+    # Before anything is printed, so that a refusal stands alone.
+    with progress_bar("fitting", 1):
+        fitted = fit_all(question)
     report = Report()
-    rows = f"{len(question.X)} {'row' if len(question.X) == 1 else 'rows'}"
-    report.heading(f"{Path(table).name}: {rows}, predicting {question.target!r}")
+    report.heading(f"{Path(table).name}: {_rows(len(question.X))}, predicting {question.target!r}")
     if question.dropped:
-        report.say(f"Left out: {question.dropped} without a target.")
+        report.say(f"Without a target, and left out: {_rows(question.dropped)}.")
     report.blank()
     report.columns(question)
     report.blank()
     report.say(task_sentence(question))
-    with progress_bar("cross-validating", len(question.folds) + 1) as step:
-        answer = solve(question, step)
     report.blank()
-    report.score(question, answer)
+    with progress_bar("cross-validating", len(question.folds)) as step:
+        scores = score_unseen(question, step)
+    report.scores(question, scores, fitted.tree_)
     report.blank()
-    report.heading(f"The tree fitted on all {rows}")
+    report.heading(f"The tree fitted on all {_rows(len(question.X))}")
     report.blank()
-    report.tree(answer.fitted.tree_, max_depth=max_depth_shown, whole=whole)
+    report.tree(fitted.tree_, max_depth=max_depth_shown, whole=whole)
     if with_rules:
         report.blank()
         report.heading("One rule per leaf")
         report.blank()
-        report.rules(answer.fitted.rules(), whole=whole)
+        report.rules(fitted.rules(), whole=whole)
+
+
+def _rows(count: int) -> str:
+    return f"{count} {'row' if count == 1 else 'rows'}"
 
 
 def task_sentence(question: Question) -> str:
@@ -177,28 +187,27 @@ def task_sentence(question: Question) -> str:
     return f"{taken} Model: {question.model} ({learner})."
 
 
-def _print_json(table: str, question: Question, wishes: Wishes, *, with_rules: bool) -> None:
+def _print_json(table: str, question: Question, *, seed: int, with_rules: bool) -> None:
     import json
 
-    from treewright.cli.analysis import solve
+    from treewright.cli.analysis import fit_all, score_unseen
 
-    answer = solve(question)
-    described = describe(table, question, answer, wishes)
+    fitted = fit_all(question)
+    described = {"table": table, "seed": seed, **describe(question, score_unseen(question), fitted)}
     if with_rules:
-        described["rules"] = [str(rule) for rule in answer.fitted.rules()]
+        described["rules"] = [str(rule) for rule in fitted.rules()]
     try:
         print(json.dumps(described, indent=2, allow_nan=False))
     except RecursionError:
-        depth = answer.fitted.tree_.depth
-        raise Mistake(f"the tree is {depth} levels deep, too deep to nest in JSON; limit it with --max-depth") from None
+        raise Mistake(
+            f"the tree is {fitted.tree_.depth} levels deep, too deep to nest in JSON; limit it with --max-depth"
+        ) from None
 
 
-def describe(table: str, question: Question, answer: Answer, wishes: Wishes) -> dict[str, Any]:
+def describe(question: Question, scores: tuple[Score, ...], fitted: Any) -> dict[str, Any]:
     """All that was found as plain values, ready for JSON."""
-    main, *others = answer.scores
-    notes = [question.folds.note] if question.folds.note else []
+    main, *others = scores
     return {
-        "table": table,
         "rows": len(question.X),
         "rows_without_target": question.dropped,
         "target": question.target,
@@ -208,11 +217,10 @@ def describe(table: str, question: Question, answer: Answer, wishes: Wishes) -> 
         "learner": type(question.learner).__name__,
         "columns": [column.to_dict() for column in question.columns],
         "folds": len(question.folds),
-        "seed": wishes.seed,
         **main.to_dict(),
         "other_scores": [score.to_dict() for score in others],
-        "notes": notes,
-        "n_leaves": answer.fitted.tree_.n_leaves,
-        "depth": answer.fitted.tree_.depth,
-        "tree": answer.fitted.tree_.to_dict(),
+        "notes": [question.folds.note] if question.folds.note else [],
+        "n_leaves": fitted.tree_.n_leaves,
+        "depth": fitted.tree_.depth,
+        "tree": fitted.tree_.to_dict(),
     }

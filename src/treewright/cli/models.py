@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import treewright
-from treewright.cli.errors import Mistake, choose
+from treewright.cli.errors import OPTION_OF, Mistake, choose
 from treewright.cli.task import Task
 
 
@@ -73,16 +73,6 @@ def _useless_option(name: str, option: str, task: Task) -> str:
         other for other, model in MODELS.items() if model.learner(task) and option in _learner(other, task).get_params()
     ]
     return f"{OPTION_OF[option]} means nothing to model {name!r}; it is for {_either(fitting)}"
-
-
-# What the user calls the parameters of the learners.
-OPTION_OF = {
-    "max_depth": "--max-depth",
-    "min_samples_leaf": "--min-leaf",
-    "criterion": "--criterion",
-    "categorical_features": "--categorical",
-    "numeric_features": "--numeric",
-}
 
 
 def _either(names: list[str]) -> str:

@@ -16,8 +16,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from treewright.cli.analysis import Answer, Question
+from treewright.cli.analysis import Question
 from treewright.cli.columns import ColumnSummary
+from treewright.cli.scoring import Score
 from treewright.cli.task import Task
 from treewright.show import draw
 from treewright.table.column import write_number
@@ -80,15 +81,14 @@ class Report:
         if len(odd) > 5:
             self.say(f"{len(odd) - 5} more columns are odd; --json tells of all.")
 
-    def score(self, question: Question, answer: Answer) -> None:
+    def scores(self, question: Question, scores: Sequence[Score], tree: Tree) -> None:
         """The scores for unseen rows beside the simplest answer, and how the interval came about."""
         rows = [
-            (score.measure, _figure(score.value), _range(score.interval), _figure(score.baseline))
-            for score in answer.scores
+            (score.measure, _figure(score.value), _range(score.interval), _figure(score.baseline)) for score in scores
         ]
         simplest = simplest_answer(question)
         self.table(("measure", "this model", "95% interval", simplest), rows, right=("this model", simplest))
-        self.say(_verdict(question, answer, simplest))
+        self.say(_verdict(scores[0], tree, len(question.X), simplest))
         self.say(_how(question), style="dim")
         if question.folds.note:
             self.say(f"{question.folds.note}.", style="dim")
@@ -195,17 +195,16 @@ def _range(interval: tuple[float, float] | None) -> str:
     return "" if interval is None else f"{_figure(interval[0])} to {_figure(interval[1])}"
 
 
-def _verdict(question: Question, answer: Answer, simplest: str) -> str:
-    score, tree = answer.scores[0], answer.fitted.tree_
+def _verdict(score: Score, tree: Tree, n_rows: int, simplest: str) -> str:
     if score.value is None or score.interval is None or score.baseline == 1.0:
         return "The target has one value only, so there is nothing to learn."
     if score.interval[0] > score.baseline:
         return f"Better than answering {simplest}."
     words = "Not clearly better than" if score.value > score.baseline else "No better than"
     advice = ""
-    if len(question.X) >= ROWS_TO_PRUNE and tree.n_leaves * ROWS_PER_LEAF > len(question.X):
-        leaves = f"With {tree.n_leaves} leaves for {len(question.X)} rows"
-        advice = f" {leaves} the tree may have learned noise: try --max-depth 3."
+    if n_rows >= ROWS_TO_PRUNE and tree.n_leaves * ROWS_PER_LEAF > n_rows:
+        noise = f"With {tree.n_leaves} leaves for {n_rows} rows the tree may have learned noise"
+        advice = f" {noise}: try --max-depth 3."
     return f"{words} answering {simplest}.{advice}"
 
 

@@ -114,7 +114,7 @@ class C45Classifier(TreeClassifier):
     >>> from treewright import C45Classifier, datasets
     >>> weather = datasets.load_weather()
     >>> C45Classifier().fit(weather.X, weather.y).rules("yes")
-    'target=yes: (outlook=sunny and humidity=normal) or (outlook=overcast) or (outlook=rainy and wind=weak)'
+    'play=yes: (outlook=sunny and humidity=normal) or (outlook=overcast) or (outlook=rainy and wind=weak)'
     """
 
     _recipe: ClassVar[Mapping[str, Any]] = {

@@ -45,8 +45,8 @@ def read_arff(lines: Iterable[str]) -> Frame:
 
     >>> header = ["@relation r", "@attribute sky {sunny, rainy}", "@attribute t real"]
     >>> frame = read_arff([*header, "@data", "sunny, 21"])
-    >>> frame.domains["sky"].categories, frame["t"]
-    (('sunny', 'rainy'), array([21.]))
+    >>> frame.domains["sky"].categories, frame["t"].tolist()
+    (('sunny', 'rainy'), [21.0])
     """
     numbered = ((number, line.strip()) for number, line in enumerate(lines, 1))
     content = ((number, line) for number, line in numbered if line and not line.startswith("%"))

@@ -24,6 +24,29 @@ class Domain:
     ordered: bool = False
 
 
+class NamedColumn(np.ndarray):
+    """An array that knows the name of its column, so that a tree can name its target.
+
+    >>> play = NamedColumn.of("play", np.array(["no", "yes", "no"]))
+    >>> play[play == "no"].name
+    'play'
+    """
+
+    name: str
+
+    @classmethod
+    def of(cls, name: str, values: np.ndarray) -> NamedColumn:
+        column = values.view(cls)
+        column.name = name
+        return column
+
+    def __array_finalize__(self, source: Any) -> None:
+        self.name = getattr(source, "name", "")
+
+    def __reduce__(self) -> Any:
+        return NamedColumn.of, (self.name, np.asarray(self))
+
+
 class Frame:
     """Named columns of equal length; rows and columns are taken by indexing, nothing changes in place.
 
@@ -98,7 +121,7 @@ class Frame:
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, str):
-            return self._column(key)
+            return NamedColumn.of(key, self._column(key))
         if isinstance(key, tuple):  # scikit-learn takes rows of anything with a shape by X[rows, ...]
             return self[key[0]]
         if isinstance(key, int | np.integer):

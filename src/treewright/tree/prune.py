@@ -1,0 +1,244 @@
+"""Pruning: from a tree to a smaller one. Each method decides which nodes become leaves; `cut` makes the new tree."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from treewright.tree.grow import leaves_of
+from treewright.tree.tree import Node, SplitKind, Tree
+
+# Prices closer than this share of the root's risk are one step of the pruning sequence.
+SAME_PRICE = 1e-12
+
+
+def cut(tree: Tree, at: np.ndarray) -> Tree:
+    """The tree with these nodes as leaves; `at` is a flag per node."""
+    keep = np.zeros(tree.n_nodes, dtype=bool)
+    keep[0] = True
+    for level in _levels(tree)[1:]:
+        above = tree.parent[level]
+        keep[level] = keep[above] & ~at[above]
+    index = np.cumsum(keep) - 1
+    leaf = (at | (tree.kind == SplitKind.LEAF))[keep]
+    first_child = np.where(leaf, 0, index[np.where(leaf, 0, tree.first_child[keep])])
+
+    def unless_leaf(array: np.ndarray, value: float) -> np.ndarray:
+        return np.where(leaf, np.array(value, dtype=array.dtype), array[keep])
+
+    return tree.replace(
+        kind=unless_leaf(tree.kind, SplitKind.LEAF),
+        column=unless_leaf(tree.column, -1),
+        threshold=unless_leaf(tree.threshold, math.nan),
+        first_child=first_child.astype(tree.first_child.dtype),
+        n_children=unless_leaf(tree.n_children, 0),
+        missing_branch=unless_leaf(tree.missing_branch, 0),
+        set_start=unless_leaf(tree.set_start, -1),
+        weight=tree.weight[keep],
+        rows=tree.rows[keep],
+        impurity=tree.impurity[keep],
+        gain=unless_leaf(tree.gain, 0.0),
+        distribution=tree.distribution[keep],
+    )
+
+
+def collapse(tree: Tree) -> Tree:
+    """Make a leaf of every node below which all leaves give its answer."""
+    answer = np.argmax(tree.value, axis=1) if tree.target.is_classes else tree.value[:, 0]
+    same = np.ones(tree.n_nodes, dtype=bool)
+    for level in reversed(_levels(tree)[1:]):
+        above = tree.parent[level]
+        np.logical_and.at(same, above, same[level] & (answer[level] == answer[above]))
+    return cut(tree, same)
+
+
+def prune_where(tree: Tree, rule: Callable[[Node], bool]) -> Tree:
+    """Make a leaf of every node for which a rule of one's own holds."""
+    return cut(tree, np.array([bool(rule(tree.node(index))) for index in range(tree.n_nodes)]))
+
+
+def prune_by_reduced_error(tree: Tree, values: np.ndarray, answers: np.ndarray, weights: np.ndarray) -> Tree:
+    """Make a leaf of every node that is at least as good as its subtree on rows the tree was not grown from.
+
+    `answers` are class labels, or numbers; `values` as `table.read_like` returns them. From the leaves up
+    (Quinlan 1987).
+    """
+    leaves = leaves_of(tree, values)
+    if tree.target.is_classes:
+        counts = np.zeros((tree.n_nodes, len(tree.target.classes)))
+        np.add.at(counts, (leaves, answers), weights)
+        counts = _sum_upwards(tree, counts)
+        right = counts[np.arange(tree.n_nodes), np.argmax(tree.value, axis=1)]
+        return cut(tree, _no_worse_as_leaf(tree, counts.sum(axis=1) - right))
+    # Squared error of a node's answer m on its rows: sum of w (y - m)^2, from the sums of w, wy and wyy.
+    sums = np.zeros((tree.n_nodes, 3))
+    np.add.at(sums, leaves, np.column_stack([weights, weights * answers, weights * answers**2]))
+    sums = _sum_upwards(tree, sums)
+    mean = tree.value[:, 0]
+    return cut(tree, _no_worse_as_leaf(tree, sums[:, 2] - 2 * mean * sums[:, 1] + mean**2 * sums[:, 0]))
+
+
+def prune_by_estimated_error(tree: Tree, confidence: float) -> Tree:
+    """C4.5's error-based pruning by subtree replacement: compare upper bounds of the error (Quinlan 1993)."""
+    errors = tree.weight - tree.distribution.max(axis=1)
+    bounds = np.array(
+        [error + extra_errors(n, error, confidence) for n, error in zip(tree.weight, errors, strict=True)]
+    )
+    return cut(tree, _no_worse_as_leaf(tree, bounds, slack=0.1))
+
+
+def extra_errors(n: float, errors: float, confidence: float) -> float:
+    """Errors to be added to those seen among n rows for an upper bound at this confidence.
+
+    >>> round(extra_errors(14, 0, 0.25), 6), round(extra_errors(100, 10, 0.25), 6)
+    (1.319869, 2.749611)
+    """
+    from statistics import NormalDist
+
+    if n <= 0.0 or confidence > 0.5:
+        return 0.0
+    if errors < 1.0:
+        none = n * (1.0 - confidence ** (1.0 / n))
+        return none if errors == 0.0 else none + errors * (extra_errors(n, 1.0, confidence) - none)
+    if errors + 0.5 >= n:
+        return max(n - errors, 0.0)
+    z = NormalDist().inv_cdf(1.0 - confidence)
+    share = (errors + 0.5) / n
+    spread = z * math.sqrt(share / n - share * share / n + z * z / (4.0 * n * n))
+    return (share + z * z / (2.0 * n) + spread) / (1.0 + z * z / n) * n - errors
+
+
+def prune_pessimistically(tree: Tree) -> Tree:
+    """Make a leaf of a node unless its subtree's errors, half an error added per leaf, are a standard error better.
+
+    From the root down (Quinlan 1987).
+    """
+    errors = tree.weight - tree.distribution.max(axis=1)
+    leaf = tree.kind == SplitKind.LEAF
+    below = _sum_upwards(tree, np.column_stack([np.where(leaf, errors, 0.0), leaf.astype(float)]))
+    corrected = below[:, 0] + 0.5 * below[:, 1]
+    weight = np.where(tree.weight > 0, tree.weight, 1.0)
+    deviation = np.sqrt(np.maximum(corrected * (weight - corrected) / weight, 0.0))
+    return cut(tree, errors + 0.5 <= corrected + deviation)
+
+
+def prune_by_description_length(tree: Tree) -> Tree:
+    """Keep a subtree only if it and the classes of its rows can be told in fewer bits than by a leaf.
+
+    The code of Mehta, Rissanen and Agrawal (1995): a bit per node for its kind, the column and the place of a split,
+    and for a leaf the classes of its rows.
+    """
+    n_classes = len(tree.target.classes)
+    leaf_bits = 1.0 + np.array([_class_bits(counts, n_classes) for counts in tree.distribution])
+    sizes = np.array([max(len(column.categories), 2) for column in tree.columns], dtype=float)
+    inner = tree.kind != SplitKind.LEAF
+    split_bits = np.zeros(tree.n_nodes)
+    column = tree.column[inner]
+    # A set of categories takes a bit per category, a threshold one of the gaps between the rows of its node.
+    place = np.where(
+        tree.kind[inner] == SplitKind.SUBSET, sizes[column], np.log2(np.maximum(tree.weight[inner] - 1.0, 1.0))
+    )
+    place = np.where(tree.kind[inner] == SplitKind.MULTIWAY, 0.0, place)
+    split_bits[inner] = 1.0 + math.log2(len(tree.columns)) + place
+    return cut(tree, _no_worse_as_leaf(tree, leaf_bits, own=split_bits))
+
+
+def _class_bits(counts: np.ndarray, n_classes: int) -> float:
+    total = float(counts.sum())
+    if total <= 0.0:
+        return 0.0
+    data = sum(float(count) * math.log2(total / float(count)) for count in counts if count > 0.0)
+    shape = math.log2(math.pi) * n_classes / 2.0 - math.lgamma(n_classes / 2.0) / math.log(2.0)
+    return data + max((n_classes - 1) / 2.0 * math.log2(total / 2.0) + shape, 0.0)
+
+
+@dataclass(frozen=True)
+class PruningPath:
+    """The nested trees of cost-complexity pruning, from the whole tree to its root: a line each.
+
+    Attributes
+    ----------
+    alphas : the price per leaf from which on a tree is the best.
+    leaves : its number of leaves.
+    risks : its share of wrong answers, its mean squared error, or its impurity, on the training rows.
+    """
+
+    alphas: np.ndarray
+    leaves: np.ndarray
+    risks: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.alphas)
+
+
+def node_risks(tree: Tree, risk: str) -> np.ndarray:
+    """The risk of each node as a leaf, as a share of all weight: its errors, or its impurity."""
+    if risk == "error" and tree.target.is_classes:
+        lost = tree.weight - tree.distribution.max(axis=1)
+    else:
+        lost = tree.impurity * tree.weight
+    return np.where(tree.rows > 0, lost, 0.0) / tree.weight[0]
+
+
+def weakest_links(tree: Tree, risk: str = "error") -> tuple[np.ndarray, PruningPath]:
+    """The price at which each inner node disappears (infinite at a leaf), and the sequence of trees."""
+    from treewright.growth.engine import choose_form
+    from treewright.growth.weakest_link import order_of_pruning
+
+    n = tree.n_nodes
+    risks = node_risks(tree, risk)
+    alphas, steps = np.full(n, np.inf), np.empty((n, 3))
+    room = (np.empty(n), np.empty(n, np.int64), np.empty(n), *(np.empty(n, np.int64) for _ in range(3)))
+    links = (tree.parent, tree.first_child, tree.n_children)
+    n_steps = choose_form(n)(order_of_pruning)(*links, risks, *room, alphas, steps)
+    leaf = tree.kind == SplitKind.LEAF
+    whole = np.array([[0.0, tree.n_leaves, risks[leaf].sum()]])
+    steps = np.concatenate([whole, steps[:n_steps]])
+    # Steps of one price are one step; the last of them counts.
+    last = np.append(np.diff(steps[:, 0]) > SAME_PRICE * max(risks[0], 1e-300), True)
+    path = PruningPath(steps[last, 0], steps[last, 1].astype(np.int64), steps[last, 2])
+    return alphas, path
+
+
+def prune_by_cost_complexity(tree: Tree, alpha: float, risk: str = "error") -> Tree:
+    """The smallest tree with the least risk plus alpha per leaf (Breiman et al. 1984)."""
+    alphas, _ = weakest_links(tree, risk)
+    slack = SAME_PRICE * max(float(node_risks(tree, risk)[0]), 1e-300)
+    return cut(tree, alphas <= alpha + slack)
+
+
+def _levels(tree: Tree) -> list[np.ndarray]:
+    """The nodes of each depth."""
+    order = np.argsort(tree.depth_of, kind="stable")
+    return np.split(order, np.cumsum(np.bincount(tree.depth_of))[:-1])
+
+
+def _sum_upwards(tree: Tree, sums: np.ndarray) -> np.ndarray:
+    """Add to every node what stands in the nodes below it."""
+    sums = np.array(sums)
+    for level in reversed(_levels(tree)[1:]):
+        np.add.at(sums, tree.parent[level], sums[level])
+    return sums
+
+
+def _no_worse_as_leaf(
+    tree: Tree, as_leaf: np.ndarray, slack: float = 1e-9, own: np.ndarray | None = None
+) -> np.ndarray:
+    """From the leaves up: the nodes whose loss as a leaf is at most what their branches, pruned already, lose.
+
+    `own` is what a split costs in itself.
+    """
+    cut_here = np.zeros(tree.n_nodes, dtype=bool)
+    best = np.zeros(tree.n_nodes) if own is None else np.array(own)
+    leaf = tree.kind == SplitKind.LEAF
+    best[leaf] = as_leaf[leaf]
+    for level in reversed(_levels(tree)):
+        inner = level[~leaf[level]]
+        cut_here[inner] = as_leaf[inner] <= best[inner] + slack
+        best[inner[cut_here[inner]]] = as_leaf[inner[cut_here[inner]]]
+        if level[0] > 0:
+            np.add.at(best, tree.parent[level], best[level])
+    return cut_here
