@@ -408,3 +408,9 @@ def test_a_model_without_a_fit_says_so(method: str) -> None:
 
     refuses("is not fitted yet", lambda: getattr(DecisionTreeClassifier(), method)(X), NotFittedError)
     refuses("is not fitted yet", lambda: DecisionTreeClassifier().rules(), NotFittedError)
+
+
+def test_a_column_empty_in_training_may_hold_anything_later() -> None:
+    model = DecisionTreeClassifier().fit({"t": [None, None], "x": [1, 2]}, ["a", "b"])
+    assert model.predict({"t": ["w", "v"], "x": [1, 2]}).tolist() == ["a", "b"]
+    assert model.predict({"t": [1.5, 2.5], "x": [1, 2]}).tolist() == ["a", "b"]

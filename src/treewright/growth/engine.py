@@ -31,15 +31,22 @@ from treewright.table.column import Column
 MIN_CELLS_FOR_THREADS = 1 << 19
 
 
-# Tables up to this many cells are grown by the plain kernels, unless the compiled ones are at hand already.
-MAX_CELLS_FOR_PLAIN = 1 << 11
+# Tables up to this many cells are grown by the plain kernels, unless the compiled ones are at hand already, and up to
+# this many cells in all: plain kernels do about ten thousand cells a second, compiling takes about ten seconds.
+MAX_CELLS_FOR_PLAIN = 1 << 13
+MAX_CELLS_PLAIN_IN_ALL = 1 << 15
+
+_cells_done_plain = 0
 
 
 def choose_form(n_cells: int) -> Run:
     """The form in which to run kernels. The result is the same; TREEWRIGHT_COMPILE=1 or 0 forces one of them."""
+    global _cells_done_plain
     forced = os.environ.get("TREEWRIGHT_COMPILE", "")
-    plain = n_cells <= MAX_CELLS_FOR_PLAIN and not is_compiled()
+    in_all = _cells_done_plain + n_cells
+    plain = n_cells <= MAX_CELLS_FOR_PLAIN and in_all <= MAX_CELLS_PLAIN_IN_ALL and not is_compiled()
     if forced == "0" or (plain and forced != "1"):
+        _cells_done_plain = in_all
         return run_plain
     return compiled
 

@@ -10,7 +10,7 @@ from treewright.growth.draws import draw_below, seed_of_branch
 from treewright.growth.jit import entry, kernel
 from treewright.growth.layout import LEAF_NODE, MULTIWAY_SPLIT, SUBSET_SPLIT, THRESHOLD_SPLIT, ZERO
 from treewright.growth.partition import divide_columns, divide_line, divide_rows, mark_branches
-from treewright.growth.search import measure_classes, measure_numbers, search_node
+from treewright.growth.search import TIE_RATIO, measure_classes, measure_numbers, search_node
 from treewright.growth.workspace import add_node, close_work, open_work
 
 # The mark of a measured node that may be split, in the place of its kind, until it is searched.
@@ -61,6 +61,15 @@ def stand_at(work, node, numbers):
 
 
 @kernel
+def middle_of(below, above):
+    """The point halfway between two numbers; the lower one where no number lies between, or one is infinite."""
+    middle = 0.5 * (below + above)
+    if not np.isfinite(middle):
+        middle = 0.5 * below + 0.5 * above
+    return middle if below <= middle < above else below
+
+
+@kernel
 def threshold_in(work, slot):
     """The number a threshold split asks for, between the last value of one side and the first of the other."""
     column, cut, after = work.slot_column[slot], work.slot_cut[slot], work.slot_after[slot]
@@ -71,13 +80,11 @@ def threshold_in(work, slot):
     if work.fixed_cuts[column]:
         return below
     above = work.values[start + after]
-    middle = 0.5 * below + 0.5 * above
-    if not below <= middle < above:
-        middle = below
+    middle = middle_of(below, above)
     if not work.quinlan:
         return middle
-    # C4.5 lowers the threshold to a value that occurs somewhere in the table.
-    while cut + 1 < after and work.values[start + cut + 1] <= middle:
+    # C4.5 lowers the threshold to a value that occurs somewhere in the table; Weka compares to within 1e-6.
+    while cut + 1 < after and work.values[start + cut + 1] <= middle + TIE_RATIO:
         cut += 1
     return work.values[start + cut]
 

@@ -27,6 +27,7 @@ from treewright.growth.layout import (
     ZERO,
     row_of,
 )
+from treewright.growth.loop import middle_of
 from treewright.growth.workspace import Data, Recipe
 from treewright.table.column import Column
 
@@ -402,8 +403,7 @@ def _threshold(data: Data, question: Question) -> float:
     below, above = data.values[start + question.cut], data.values[start + question.cut + 1]
     if data.fixed_cuts[question.column]:
         return float(below)
-    middle = 0.5 * below + 0.5 * above
-    return float(middle if below <= middle < above else below)
+    return float(middle_of(below, above))
 
 
 def _set_words(first: np.ndarray) -> np.ndarray:

@@ -22,6 +22,7 @@ class Unit(StrEnum):
     PLAIN = "plain"
     DATE = "date"  # days since 1970-01-01
     DATETIME = "datetime"  # microseconds since 1970-01-01T00:00
+    UNKNOWN = "unknown"  # the column held no value that could tell
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class Column:
         """The text of one value: a number, a date, or the category of that index."""
         if not self.is_numeric:
             return str(self.categories[int(value)])
-        if self.unit is Unit.PLAIN or not math.isfinite(value):
+        if self.unit in (Unit.PLAIN, Unit.UNKNOWN) or not math.isfinite(value):
             return write_number(value)
         if self.unit is Unit.DATE:
             return _write_day(value)

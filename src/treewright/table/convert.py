@@ -87,6 +87,8 @@ def match(learned: Column, coded: Coded) -> np.ndarray:
     column, values = coded
     if np.isnan(values).all():
         return values
+    if learned.unit is Unit.UNKNOWN:
+        return np.full(len(values), np.nan)
     if learned.is_numeric:
         return _match_numbers(learned, column, values)
     if column.is_numeric:

@@ -63,7 +63,11 @@ def _check_path(path: Path) -> None:
 
 def _read_text(path: Path, *, is_zipped: bool) -> str:
     try:
-        content = gzip.decompress(path.read_bytes()) if is_zipped else path.read_bytes()
+        content = path.read_bytes()
+    except OSError as error:
+        raise ValueError(f"{path.name}: the file cannot be read ({error.strerror or error})") from None
+    try:
+        content = gzip.decompress(content) if is_zipped else content
     except (EOFError, OSError):
         raise ValueError(f"{path.name}: the file cannot be unpacked; it is no gzip file or is cut short") from None
     try:

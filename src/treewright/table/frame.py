@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -72,8 +72,17 @@ def read_frame(X: Any, *, categorical_features: ColumnList = None, numeric_featu
     read = []
     for place, kind in enumerate(wanted):
         column, values[:, place] = as_kind(source.read(place, kind), kind)
-        read.append(column)
+        read.append(column if kind or not _is_empty(values[:, place]) else _column_of_nothing(column))
     return Table(tuple(read), values, source.named)
+
+
+def _is_empty(values: np.ndarray) -> bool:
+    return bool(np.isnan(values[0]) and np.isnan(values).all())
+
+
+def _column_of_nothing(column: Column) -> Column:
+    """A column without any value: a tree cannot ask about it, so any type will do later."""
+    return replace(column, unit=Unit.UNKNOWN) if column.is_numeric else column
 
 
 def read_like(
