@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         RandomTreeClassifier,
         RandomTreeRegressor,
     )
-    from treewright.learners.pruning import cost_complexity_path, prune
+    from treewright.learners.pruning import cost_complexity_path, cross_validate_alpha, prune
     from treewright.table import read_table
 
 __version__ = "0.1.0"
@@ -46,6 +46,7 @@ __all__ = [
     "RandomTreeRegressor",
     "__version__",
     "cost_complexity_path",
+    "cross_validate_alpha",
     "datasets",
     "measures",
     "prune",
@@ -57,6 +58,7 @@ __all__ = [
 # Where the names are that are not learners.
 _HOMES = {
     "cost_complexity_path": "treewright.learners.pruning",
+    "cross_validate_alpha": "treewright.learners.pruning",
     "prune": "treewright.learners.pruning",
     "read_table": "treewright.table",
 }

@@ -13,6 +13,7 @@ from treewright import (
     DecisionTreeRegressor,
     ID3Classifier,
     cost_complexity_path,
+    cross_validate_alpha,
     datasets,
     prune,
 )
@@ -187,6 +188,49 @@ def test_trees_with_categories_and_empty_branches_can_be_pruned():
     small = prune(large, "cost_complexity", alpha=0.01)
     assert 1 < small.tree_.n_leaves < large.tree_.n_leaves
     assert small.score(orchard.X, orchard.y) > 0.5
+
+
+@pytest.mark.parametrize("kind", ["classes", "numbers"])
+def test_cross_validation_judges_each_tree_as_pruning_by_hand_does(kind):
+    if kind == "classes":
+        X, y = noisy(300, seed=4)
+        learner, rows_in_order = (
+            DecisionTreeClassifier(),
+            np.argsort(np.unique(y, return_inverse=True)[1], kind="stable"),
+        )
+    else:
+        X, y = sklearn_datasets.load_diabetes(return_X_y=True)
+        learner, rows_in_order = DecisionTreeRegressor(), np.argsort(y, kind="stable")
+    judged = cross_validate_alpha(learner, X, y, folds=5)
+    path = cost_complexity_path(learner.fit(X, y))
+    assert np.array_equal(judged.leaves, path.leaves)
+    fold_of = np.empty(len(y), dtype=int)
+    fold_of[rows_in_order] = np.arange(len(y)) % 5
+    for line in range(0, len(path), max(len(path) // 6, 1)):
+        above = path.alphas[line + 1] if line + 1 < len(path) else np.inf
+        losses = []
+        for fold in range(5):
+            inside = fold_of != fold
+            model = type(learner)().fit(X[inside], y[inside])
+            price = min(np.sqrt(path.alphas[line] * above), 1e300)
+            pruned = prune(model, "cost_complexity", alpha=price)
+            answers = pruned.predict(X[~inside])
+            losses.extend((answers != y[~inside]) if kind == "classes" else (answers - y[~inside]) ** 2)
+        assert judged.losses[line] == pytest.approx(np.mean(losses), rel=1e-9)
+        assert judged.deviations[line] == pytest.approx(np.std(losses) / np.sqrt(len(y)), rel=1e-6)
+    best = np.argmin(judged.losses)
+    assert judged.losses[judged.chosen] <= judged.losses[best] + judged.deviations[best] + 1e-12
+    assert (judged.losses[judged.chosen + 1 :] > judged.losses[best] + judged.deviations[best]).all()
+
+
+def test_cross_validation_finds_the_one_split_behind_the_noise():
+    X, y = noisy(2_000, seed=6)
+    model = DecisionTreeClassifier().fit(X, y)
+    judged = cross_validate_alpha(model, X, y)
+    assert judged.leaves[judged.chosen] == 2
+    smaller = prune(model, "cost_complexity", alpha=judged.alpha)
+    X_new, y_new = noisy(2_000, seed=60)
+    assert smaller.score(X_new, y_new) > model.score(X_new, y_new) + 0.05
 
 
 def test_mistakes_are_answered_with_a_sentence():

@@ -35,6 +35,15 @@ class Training:
     answers: np.ndarray  # class labels (uint16), or numbers (float64)
     weights: np.ndarray
 
+    def rows(self, taken: np.ndarray) -> Training:
+        """Some of the rows, with the same columns and classes."""
+        return replace(
+            self,
+            values=np.asfortranarray(self.values[taken]),
+            answers=self.answers[taken],
+            weights=self.weights[taken],
+        )
+
 
 class TreeLearner(BaseEstimator):
     """Shared base of the tree learners; a learner adds its parameters and what its recipe fixes."""
@@ -57,7 +66,7 @@ class TreeLearner(BaseEstimator):
         sample_weight : one number per row, a single number or None
             A row of weight 2 counts as two rows; one of weight 0 is left out.
         """
-        plan = check_plan({**self._recipe, **self.get_params(deep=False)}, self._criteria)
+        plan = self._plan()
         seed = self._seed(plan)
         table = self._read_table(X)
         training = self._read_training(table, y, sample_weight)
@@ -189,6 +198,15 @@ class TreeLearner(BaseEstimator):
             numbers=None if is_classes else training.answers,
             oblivious=plan.oblivious,
         )
+
+    def _plan(self) -> Plan:
+        """The choices of the recipe and of the user, checked."""
+        return check_plan({**self._recipe, **self.get_params(deep=False)}, self._criteria)
+
+    def _grow_from(self, training: Training) -> Tree:
+        """A tree like the one that `fit` would grow from these rows; the learner itself stays as it is."""
+        plan = self._plan()
+        return self._grow(training, plan, self._seed(plan))
 
     def _seed(self, plan: Plan) -> int:
         """Drawn only where it matters, so that a fit without chance leaves NumPy's global state alone."""

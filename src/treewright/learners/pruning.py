@@ -5,16 +5,18 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from treewright.learners.base import TreeLearner
+from treewright.learners.base import Training, TreeLearner
 from treewright.learners.weights import read_weights
 from treewright.table import read_classes, read_like, read_numbers
 from treewright.tree import Node, Tree
 from treewright.tree import prune as methods
+from treewright.tree.grow import leaves_of
 
 FOR_CLASSES = ("error_based", "pessimistic", "minimum_description_length")
 METHODS = ("cost_complexity", "reduced_error", *FOR_CLASSES, "collapse")
@@ -92,6 +94,105 @@ def prune(
     else:
         pruned = methods.collapse(tree)
     return _with_tree(model, pruned)
+
+
+@dataclass(frozen=True)
+class PricedTrees:
+    """What cross-validation says of each tree of the pruning sequence: a line each, ready to plot.
+
+    Attributes
+    ----------
+    alphas : the price per leaf from which on a tree is the best.
+    leaves : its number of leaves.
+    risks : its risk on the training rows.
+    losses : its mean loss on rows left out: the share of wrong answers, or the mean squared error.
+    deviations : the standard error of that.
+    chosen : the line of the smallest tree within one standard error of the best.
+    """
+
+    alphas: np.ndarray
+    leaves: np.ndarray
+    risks: np.ndarray
+    losses: np.ndarray
+    deviations: np.ndarray
+    chosen: int
+
+    @property
+    def alpha(self) -> float:
+        """The price that gives the chosen tree."""
+        return float(self.alphas[self.chosen])
+
+
+def cross_validate_alpha(
+    model: Any, X: Any, y: Any, *, folds: int = 10, standard_errors: float = 1.0, risk: str = "error"
+) -> PricedTrees:
+    """Judge each tree of a model's pruning sequence on rows left out, as CART does (Breiman et al. 1984).
+
+    Rows are dealt to the folds in turn, class by class or along the ascending target, so that nothing is random.
+
+    Parameters
+    ----------
+    model : a tree learner, fitted or not
+        A copy of it is fitted to all rows and to each part of them.
+    X, y : table and target
+    folds : int, default=10
+    standard_errors : float, default=1.0
+        How far above the least loss the smallest acceptable tree may lie.
+    risk : "error" or "impurity", default="error"
+        As in `prune`.
+
+    Examples
+    --------
+    >>> from treewright import DecisionTreeClassifier, cross_validate_alpha, datasets, prune
+    >>> iris = datasets.load_iris()
+    >>> model = DecisionTreeClassifier().fit(iris.X, iris.y)
+    >>> judged = cross_validate_alpha(model, iris.X, iris.y, risk="impurity")
+    >>> judged.leaves.tolist(), judged.chosen
+    ([9, 7, 5, 4, 3, 2, 1], 3)
+    >>> prune(model, "cost_complexity", alpha=judged.alpha, risk="impurity").tree_
+    Tree(target='species', n_leaves=4, depth=3)
+    """
+    if not isinstance(model, TreeLearner):
+        raise TypeError(f"only a tree learner can be cross-validated here, not a {type(model).__name__}")
+    table = model._read_table(X)
+    training = model._read_training(table, y, None)
+    n_rows = len(training.answers)
+    if isinstance(folds, bool) or not isinstance(folds, int) or not 2 <= folds <= n_rows:
+        raise ValueError(f"folds={folds!r} must be a whole number from 2 to the number of rows, {n_rows}")
+    _check_number("standard_errors", standard_errors, 0.0, math.inf)
+    path = methods.weakest_links(model._grow_from(training), _check_risk(risk))[1]
+    # Between two prices of the whole tree's sequence, their geometric mean stands for the step.
+    prices = np.sqrt(path.alphas * np.append(path.alphas[1:], np.inf))
+    fold_of = np.empty(n_rows, dtype=np.int64)
+    fold_of[np.argsort(training.answers, kind="stable")] = np.arange(n_rows) % folds
+    sums = np.zeros((len(prices), 2))
+    for fold in range(folds):
+        sums += _losses_left_out(model, training, fold_of == fold, prices, risk)
+    mean = sums[:, 0] / n_rows
+    deviation = np.sqrt(np.maximum(sums[:, 1] / n_rows - mean**2, 0.0) / n_rows)
+    best = int(np.argmin(mean))
+    chosen = int(np.flatnonzero(mean <= mean[best] + standard_errors * deviation[best] + 1e-12)[-1])
+    return PricedTrees(path.alphas, path.leaves, path.risks, mean, deviation, chosen)
+
+
+def _losses_left_out(
+    model: TreeLearner, training: Training, left_out: np.ndarray, prices: np.ndarray, risk: str
+) -> np.ndarray:
+    """Losses and squared losses, for each price, of rows that the tree was not grown from."""
+    tree = model._grow_from(training.rows(~left_out))
+    alphas, _ = methods.weakest_links(tree, risk)
+    answers = training.answers[left_out]
+    if tree.target.is_classes:
+        answer_of = np.argmax(tree.value, axis=1)
+
+        def loss(node: np.ndarray) -> np.ndarray:
+            return (answer_of[node] != answers).astype(np.float64)
+    else:
+
+        def loss(node: np.ndarray) -> np.ndarray:
+            return (tree.value[node, 0] - answers) ** 2
+
+    return methods.losses_by_price(tree, alphas, prices, leaves_of(tree, training.values[left_out]), loss)
 
 
 def cost_complexity_path(model: Any, *, risk: str = "error") -> methods.PruningPath:

@@ -242,3 +242,29 @@ def _no_worse_as_leaf(
         if level[0] > 0:
             np.add.at(best, tree.parent[level], best[level])
     return cut_here
+
+
+def losses_by_price(
+    tree: Tree, alphas: np.ndarray, prices: np.ndarray, leaves: np.ndarray, loss: Callable[[np.ndarray], np.ndarray]
+) -> np.ndarray:
+    """For each of the ascending prices per leaf, the rows' losses and squared losses in the tree pruned at it.
+
+    `alphas` are those of `weakest_links`, `leaves` tells each row's leaf in the whole tree, and `loss` gives every
+    row's loss at a node of its own. A node answers for a row from its own price up to that of its parent, so one
+    way from the leaves to the root serves all prices.
+    """
+    sums = np.zeros((len(prices) + 1, 2))
+    node = np.array(leaves)
+    begins = np.zeros(len(node), dtype=np.int64)
+    slack = SAME_PRICE * max(float(np.max(alphas[np.isfinite(alphas)], initial=0.0)), 1e-300)
+    while (node >= 0).any():
+        above = np.where(node >= 0, tree.parent[node], -1)
+        ends = np.where(above >= 0, np.searchsorted(prices, alphas[above] - slack), len(prices))
+        here = (node >= 0) & (ends > begins)
+        lost = loss(np.where(node >= 0, node, 0))[here]
+        for power in (0, 1):
+            np.add.at(sums[:, power], begins[here], lost ** (power + 1))
+            np.add.at(sums[:, power], ends[here], -(lost ** (power + 1)))
+        begins = np.maximum(begins, ends)
+        node = above
+    return np.cumsum(sums, axis=0)[:-1]
