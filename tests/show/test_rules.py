@@ -60,7 +60,7 @@ def test_bounds_on_one_column_become_one_interval(iris_tree: Tree) -> None:
 def test_intervals_of_dates_and_of_ordered_categories_are_in_the_users_words(
     date_tree: Tree, ordered_tree: Tree
 ) -> None:
-    assert lines(date_tree)[1] == "2000-01-01 < picked <= 2000-02-01 12:00:00: yes (3.0/1.0)"
+    assert lines(date_tree)[1] == "2000-01-01 < picked <= 2000-02-01: yes (3.0/1.0)"
     assert lines(ordered_tree)[1] == "small < size <= large: yes (4.0)"
 
 

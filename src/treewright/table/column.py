@@ -81,10 +81,8 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def _write_day(days: float) -> str:
-    """A whole day as its date; a threshold between two days as the moment between them."""
-    if days == math.floor(days):
-        return (date(1970, 1, 1) + timedelta(days=int(days))).isoformat()
-    return _write_moment(days * 86_400_000_000.0)
+    """A day as its date; a threshold between two days as the earlier one, which parts whole days alike."""
+    return (date(1970, 1, 1) + timedelta(days=math.floor(days))).isoformat()
 
 
 def _write_moment(microseconds: float) -> str:
