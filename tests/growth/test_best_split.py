@@ -43,8 +43,11 @@ def number_impurity(criterion, target, weights):
     return sum(b * (a * math.log(a / mean) if a > 0 else 0.0) for a, b in zip(y, w, strict=True)) / w.sum()
 
 
-def score(branches, target, weights, criterion):
-    """Gain (or gain ratio) of a split given as a branch per row, -inf if the criterion forbids it."""
+def score(branches, target, weights, criterion, multiway=False):
+    """Gain (or gain ratio) of a split given as a branch per row, -inf if the criterion forbids it.
+
+    A side of zeros is forbidden to poisson, unless it is one of the branches of a multiway split.
+    """
     impurity = class_impurity if criterion in CLASS_CRITERIA else number_impurity
     total = sum(weights)
     after = bits = 0.0
@@ -52,6 +55,8 @@ def score(branches, target, weights, criterion):
         rows = [i for i, b in enumerate(branches) if b == branch]
         share = sum(weights[i] for i in rows) / total
         value = impurity(criterion, [target[i] for i in rows], [weights[i] for i in rows])
+        if value == math.inf and multiway:
+            value = 0.0
         if value == math.inf:
             return -math.inf
         after += share * value
@@ -139,7 +144,10 @@ def check_root(make_recipe, table, criterion, mode, min_leaf):
         goal = Target("y")
     tree = grow(columns, np.array(lines).T.copy(), goal, weights=np.array(weights), **options)
     scores = [
-        min(score(branches, target, weights, criterion) for branches in possible)
+        min(
+            score(branches, target, weights, criterion, mode == "multiway" and column.kind is Kind.CATEGORICAL)
+            for branches in possible
+        )
         for values, column in zip(lines, columns, strict=True)
         for possible in allowed_splits(values, column, mode, weights, min_leaf)
     ]
@@ -150,7 +158,8 @@ def check_root(make_recipe, table, criterion, mode, min_leaf):
         return
     taken = list(branch_taken(tree, lines[tree.column[0]]))
     scale = max(1.0, tree.impurity[0])
-    assert score(taken, target, weights, criterion) >= best - 1e-12 * scale
+    multiway = tree.kind[0] == SplitKind.MULTIWAY
+    assert score(taken, target, weights, criterion, multiway) >= best - 1e-12 * scale
     sizes = [int(tree.rows[c.index]) for c in tree.root.children]
     assert sizes == [taken.count(branch) for branch in range(len(sizes))]
 

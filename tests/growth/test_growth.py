@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from treewright.growth import engine, jit, layout
 from treewright.growth.coding import _rank
+from treewright.growth.workspace import make_arrays, with_more_room
 from treewright.table.column import Column, Kind
 from treewright.tree import SplitKind, Target
 from treewright.tree.grow import grow, leaves_of
@@ -370,3 +371,62 @@ def grow_in_worker(table, recipe):
     columns, values, labels, _ = table
     weights = np.ones(len(labels))
     return grow(columns, values, Target("y", (0, 1)), recipe=recipe, labels=labels, n_classes=2, weights=weights)
+
+
+def test_a_value_on_the_grid_stays_below_its_line_although_division_rounds(make_recipe):
+    X = np.arange(1, 201)[:, None] * 0.01
+    labels = (np.arange(200) % 2).astype(np.uint16)
+    tree = grow(
+        numeric_columns(1),
+        X,
+        Target("y", (0, 1)),
+        grid=("step", 0.01),
+        recipe=make_recipe(),
+        labels=labels,
+        n_classes=2,
+        weights=np.ones(200),
+    )
+    assert tree.n_leaves == 200
+    assert np.array_equal(np.argmax(tree.value[leaves_of(tree, X)], axis=1), labels)
+
+
+def test_one_category_of_zeros_does_not_forbid_a_multiway_split_by_poisson(make_recipe):
+    columns = (Column("a", Kind.CATEGORICAL, tuple("abc")),)
+    values = np.repeat([0.0, 1.0, 2.0], 2)[:, None]
+    tree = grow(
+        columns,
+        values,
+        Target("y"),
+        recipe=make_recipe("poisson", "multiway"),
+        numbers=np.array([0.0, 0.0, 5.0, 5.0, 1.0, 1.0]),
+        weights=np.ones(6),
+    )
+    assert tree.distribution[1:, 0].tolist() == [0.0, 5.0, 1.0]
+
+
+def test_room_for_category_sets_grows_without_room_for_nodes(make_recipe):
+    random = np.random.default_rng(4)
+    columns = (Column("id", Kind.CATEGORICAL, tuple(range(5_000))), *numeric_columns(1))
+    values = np.column_stack([random.integers(0, 5_000, 10_000), random.standard_normal(10_000)])
+    labels = random.integers(0, 2, 10_000).astype(np.uint16)
+    recipe, target = make_recipe(), Target("y", (0, 1))
+    data = engine.code_table(
+        engine.run_plain,
+        columns,
+        values,
+        labels=labels,
+        numbers=None,
+        weights=np.ones(10_000),
+        n_classes=2,
+        grid=None,
+        sort_target=False,
+        multiway=False,
+        n_threads=1,
+    )
+    arrays = make_arrays(data, recipe, 10_000)
+    before = len(arrays.node_kind)
+    larger = with_more_room(arrays, 2, 10 * len(arrays.set_words))
+    assert len(larger.node_kind) == before
+    tree = grow(columns, values, target, recipe=recipe, labels=labels, n_classes=2, weights=np.ones(10_000))
+    leaves = leaves_of(tree, values)
+    assert np.array_equal(np.bincount(leaves, minlength=tree.n_nodes)[tree.kind == 0], tree.rows[tree.kind == 0])

@@ -80,12 +80,12 @@ def test_zipped_files_are_read(tmp_path):
     assert read_table(write(tmp_path, "t.csv.gz", gzip.compress(b"a\n1\n")))["a"].tolist() == [1]
 
 
-def test_json_lines_keep_their_types(tmp_path):
+def test_json_lines_keep_their_types_and_text_may_spell_numbers(tmp_path):
     rows = [{"n": 1, "t": "1", "b": True, "d": "2024-01-01"}, {"n": 2, "t": "NA", "b": None, "x": 1.5}]
     for name in ("t.jsonl", "t.ndjson"):
         frame = read_table(write(tmp_path, name, "\n".join(map(json.dumps, rows)) + "\n"))
         assert frame["n"].dtype == np.int64
-        assert frame["t"].tolist() == ["1", "NA"]
+        np.testing.assert_array_equal(frame["t"], [1.0, np.nan])
         assert frame["b"].tolist() == [True, None]
         assert frame["d"].tolist() == [date(2024, 1, 1), None]
         np.testing.assert_array_equal(frame["x"], [np.nan, 1.5])
@@ -184,3 +184,12 @@ def test_a_table_written_as_csv_reads_back(tmp_path, rows):
     assert frame["word"].tolist() == ["a word", *(word for word, _ in rows)]
     expected = np.array([0.0, *(x for _, x in rows)], dtype=float)
     np.testing.assert_array_equal(frame["number"].astype(float), expected)
+
+
+def test_text_in_parquet_may_spell_numbers_and_gaps_and_the_index_of_pandas_is_no_column(tmp_path):
+    frame = pd.DataFrame({"a": ["1", "?", "2.5"], "b": ["x", "NA", "y"]}, index=[5, 7, 9])
+    frame.to_parquet(tmp_path / "t.parquet")
+    table = read_table(tmp_path / "t.parquet")
+    assert table.columns == ["a", "b"]
+    np.testing.assert_array_equal(table["a"], [1.0, np.nan, 2.5])
+    assert table["b"].tolist() == ["x", None, "y"]

@@ -407,3 +407,16 @@ print(heavy, table.values.tolist(), t.read_like({"b": ["y"], "a": [2]}, table.co
 """
     answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert answer.stdout.strip() == "set() [[1.0, 0.0], [nan, 1.0]] [[2.0, 1.0]]"
+
+
+def test_whole_numbers_beyond_the_precision_of_floats_are_read_from_every_frame():
+    big = 2**53 + 2
+    tables = [read_frame(make({"id": [big, 5]})).values for make in (pd.DataFrame, pl.DataFrame, pa.table)]
+    for values in tables:
+        np.testing.assert_array_equal(values, [[float(big)], [5.0]])
+
+
+def test_moments_that_are_all_midnights_are_days():
+    table = read_frame(pd.DataFrame({"d": pd.to_datetime(["2024-01-01", None, "2024-03-01"])}))
+    assert table.columns[0].unit == "date"
+    np.testing.assert_array_equal(table.values[:, 0], [19723, np.nan, 19783])

@@ -68,7 +68,7 @@ def test_whole_numbers_match_whatever_their_type():
 def test_days_and_moments_of_days_match():
     moments = [datetime(2024, 1, 1), datetime(2024, 1, 1, 12), None]
     np.testing.assert_array_equal(read(TRAINING | {"day": moments})[:, 3], [19723, 19723.5, NAN])
-    table = read_frame({"t": [datetime(2024, 1, 1)]})
+    table = read_frame({"t": [datetime(2024, 1, 1, 12)]})
     assert read_like({"t": [date(1970, 1, 2)]}, table.columns, named=True).tolist() == [[86_400e6]]
 
 

@@ -33,8 +33,9 @@ class ColumnSummary:
     @property
     def word(self) -> str:
         """The kind in a word: a date is a number with a unit."""
-        if self.column.is_numeric and self.column.unit is not Unit.PLAIN:
-            return "date" if self.column.unit is Unit.DATE else "date and time"
+        times = {Unit.DATE: "date", Unit.DATETIME: "date and time", Unit.UNKNOWN: "nothing"}
+        if self.column.is_numeric and self.column.unit in times:
+            return times[self.column.unit]
         return {"numeric": "number", "categorical": "categories", "ordered": "ordered"}[self.column.kind]
 
     def to_dict(self) -> dict[str, Any]:

@@ -138,7 +138,9 @@ def split_names(given: list[str] | None, frame: Frame) -> tuple[str, ...]:
 
 def _ask_for_target(table: str, frame: Frame) -> str:
     columns = frame.columns
-    shown = ", ".join(map(repr, columns[:8])) + (", ..." if len(columns) > 8 else "")
+    # The target is often the last column, so that is always shown.
+    some = [*map(repr, columns)] if len(columns) <= 8 else [*map(repr, columns[:6]), "...", repr(columns[-1])]
+    shown = ", ".join(some)
     raise Mistake(f"say with --target which column to predict; {Path(table).name} has {shown}")
 
 

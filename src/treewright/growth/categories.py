@@ -24,7 +24,7 @@ from treewright.growth.layout import (
     label_of,
     row_of,
 )
-from treewright.growth.slots import keep_subset, open_slot, tie_width, uses_ratio
+from treewright.growth.slots import keep_subset, open_slot, slot_floor, tie_width, uses_ratio
 from treewright.growth.thresholds import admits, begin_sides, rate_sides
 
 # Up to here all 2**(n-1) - 1 ways to part the categories are tried where no ordering is known to hold the best.
@@ -251,10 +251,10 @@ def sweep_subsets(work, n_groups, column):
             best_score, best_is_admissible = score, admissible
         if not admissible:
             continue
-        if work.among > 1:
+        if work.among > 1 and score > slot_floor(work):
             choose_first(work, n_groups, j + 1)
             keep_subset(work, n_groups, score, gain, column, heavier, YES, balance)
-        elif score > floor:
+        elif work.among == 1 and score > floor:
             floor, best_cut = score + width, j
     if best_cut >= 0:
         choose_first(work, n_groups, best_cut + 1)

@@ -154,10 +154,21 @@ def _code_numbers(
 
 
 def _step_cuts(values: np.ndarray, width: float) -> np.ndarray:
-    """The multiples of `width` that bound the values from above; a value on the grid belongs below its line."""
+    """The multiples of `width` that bound the values from above; a value on the grid belongs below its line.
+
+    A value counts as on the grid if rounding alone keeps it off: 0.07 / 0.01 is a little more than 7.
+    """
     with np.errstate(invalid="ignore"):
-        lines = np.unique(np.ceil(values / width))
-    return lines[np.isfinite(lines)] * width
+        steps = values / width
+        nearest = np.round(steps)
+        on_grid = np.abs(steps - nearest) <= 1e-9 * np.maximum(np.abs(nearest), 1.0)
+        lines = np.where(on_grid, nearest, np.ceil(steps))
+    finite = np.isfinite(lines)
+    lines, place = np.unique(lines[finite], return_inverse=True)
+    cuts = lines * width
+    on_line = on_grid[finite]
+    np.maximum.at(cuts, place[on_line], values[finite][on_line])
+    return cuts
 
 
 def _bin_cuts(values: np.ndarray, codes: np.ndarray, n_bins: int) -> np.ndarray:

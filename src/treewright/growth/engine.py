@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treewright.growth.coding import Grid, Run, code_table, run_parallel
-from treewright.growth.criteria import ABSOLUTE_ERROR, CRITERIA
+from treewright.growth.criteria import ABSOLUTE_ERROR, CRITERIA, ERROR, GAIN_RATIO, POISSON, SDR
 from treewright.growth.jit import compiled, is_compiled
 from treewright.growth.layout import MULTIWAY
 from treewright.growth.loop import grow
@@ -31,22 +31,30 @@ from treewright.table.column import Column
 MIN_CELLS_FOR_THREADS = 1 << 19
 
 
-# Tables up to this many cells are grown by the plain kernels, unless the compiled ones are at hand already, and up to
-# this many cells in all: plain kernels do about ten thousand cells a second, compiling takes about ten seconds.
-MAX_CELLS_FOR_PLAIN = 1 << 13
-MAX_CELLS_PLAIN_IN_ALL = 1 << 15
+# Growing a table by the plain kernels takes about as long as importing Numba and its kernels up to this much effort, in
+# cells of a table of two classes. A process that has spent several times that goes over to compiled kernels.
+MAX_PLAIN_EFFORT = 1 << 11
+MAX_PLAIN_EFFORT_IN_ALL = 1 << 15
 
-_cells_done_plain = 0
+# How much more work than gini the criteria are whose trees are deep, or whose sides are not summed up in a step.
+HEAVY_CRITERIA = {GAIN_RATIO: 8, ERROR: 4, SDR: 4, POISSON: 4, ABSOLUTE_ERROR: 16}
+
+_plain_effort_so_far = 0
 
 
-def choose_form(n_cells: int) -> Run:
+def effort_of(n_cells: int, n_classes: int, criterion: int) -> int:
+    """A rough measure of the work of growing a tree: cells, times classes, times the weight of the criterion."""
+    return n_cells * max(n_classes // 2, 1) * HEAVY_CRITERIA.get(criterion, 1)
+
+
+def choose_form(effort: int) -> Run:
     """The form in which to run kernels. The result is the same; TREEWRIGHT_COMPILE=1 or 0 forces one of them."""
-    global _cells_done_plain
+    global _plain_effort_so_far
     forced = os.environ.get("TREEWRIGHT_COMPILE", "")
-    in_all = _cells_done_plain + n_cells
-    plain = n_cells <= MAX_CELLS_FOR_PLAIN and in_all <= MAX_CELLS_PLAIN_IN_ALL and not is_compiled()
+    in_all = _plain_effort_so_far + effort
+    plain = effort <= MAX_PLAIN_EFFORT and in_all <= MAX_PLAIN_EFFORT_IN_ALL and not is_compiled()
     if forced == "0" or (plain and forced != "1"):
-        _cells_done_plain = in_all
+        _plain_effort_so_far = in_all
         return run_plain
     return compiled
 
@@ -108,7 +116,7 @@ def grow_tree(
     """Grow one tree from a table and its target (`labels` of classes, or `numbers`)."""
     n_rows, n_columns = values.shape
     n_threads = usable_threads(n_jobs) if n_rows * n_columns >= MIN_CELLS_FOR_THREADS else 1
-    run = choose_form(n_rows * n_columns)
+    run = choose_form(effort_of(values.size, n_classes, recipe.criterion))
     data = code_table(
         run,
         columns,
@@ -147,11 +155,16 @@ class Part(NamedTuple):
     deferred: np.ndarray
 
 
-def grow_part(run: Run, data: Data, recipe: Recipe, place: tuple[int, int, int, np.uint64], defer_below: int) -> Part:
-    """Grow the tree of some rows: where they begin and end, their depth and their seed."""
+def grow_part(
+    run: Run, data: Data, recipe: Recipe, place: tuple[int, int, int, np.uint64], deferred_sizes: tuple[int, int]
+) -> Part:
+    """Grow the tree of some rows: where they begin and end, their depth and their seed.
+
+    Nodes of more rows than the first of the sizes and at most the second are left for later.
+    """
     numbers = data.numbers if data.n_classes == 0 else None
     arrays = make_arrays(data, recipe, place[1] - place[0])
-    fixed = (recipe, data.weighted, data.n_classes, data.target_line, *place, defer_below, numbers)
+    fixed = (recipe, data.weighted, data.n_classes, data.target_line, *place, *deferred_sizes, numbers)
     run(grow)(arrays, *fixed)
     while arrays.progress[NODES_WANTED] > 0:
         arrays = with_more_room(arrays, arrays.progress[NODES_WANTED], arrays.progress[WORDS_WANTED])
@@ -170,12 +183,13 @@ def grow_parts(run: Run, data: Data, recipe: Recipe, seed: int, n_threads: int) 
     was cut up. A tree grown best leaf first cannot be cut up.
     """
     n_rows = len(data.rows)
-    defer_below = n_rows // (2 * n_threads) if n_threads > 1 and recipe.max_leaf_nodes == 0 else 0
-    top = grow_part(run, data, recipe, (0, n_rows, 0, np.uint64(seed)), defer_below)
+    whole = n_threads < 2 or recipe.max_leaf_nodes > 0
+    sizes = (0, 0) if whole else (n_rows // 64, n_rows // (2 * n_threads))
+    top = grow_part(run, data, recipe, (0, n_rows, 0, np.uint64(seed)), sizes)
 
     def grow_below(node: int) -> Part:
         place = (int(top.lo[node]), int(top.hi[node]), int(top.depth[node]), top.seed[node])
-        return grow_part(run, data, recipe, place, 0)
+        return grow_part(run, data, recipe, place, (0, 0))
 
     # The largest first, so that no thread is left with a large one at the end.
     hangs_from = sorted((int(node) for node in top.deferred), key=lambda node: top.lo[node] - top.hi[node])

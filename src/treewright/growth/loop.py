@@ -8,7 +8,7 @@ from treewright.growth.absolute import prepare_medians
 from treewright.growth.criteria import ABSOLUTE_ERROR, POISSON
 from treewright.growth.draws import draw_below, seed_of_branch
 from treewright.growth.jit import entry, kernel
-from treewright.growth.layout import LEAF_NODE, MULTIWAY_SPLIT, SUBSET_SPLIT, THRESHOLD_SPLIT, ZERO
+from treewright.growth.layout import LEAF_NODE, MULTIWAY, MULTIWAY_SPLIT, SUBSET_SPLIT, THRESHOLD_SPLIT, ZERO
 from treewright.growth.partition import divide_columns, divide_line, divide_rows, mark_branches
 from treewright.growth.search import TIE_RATIO, measure_classes, measure_numbers, search_node
 from treewright.growth.workspace import add_node, close_work, open_work
@@ -215,10 +215,10 @@ def defer(work, node):
 
 
 @kernel
-def settle(work, node, defer_below, numbers):
-    """Find the split of a node that may be split and let it wait, or leave it for later if it is small."""
+def settle(work, node, defer_above, defer_below, numbers):
+    """Find the split of a node that may be split and let it wait, or leave it for later if its size is right."""
     work.node_kind[node] = LEAF_NODE
-    if work.node_hi[node] - work.node_lo[node] <= defer_below:
+    if defer_above < work.node_hi[node] - work.node_lo[node] <= defer_below:
         defer(work, node)
     elif find_split(work, node, numbers):
         push(work, node)
@@ -230,23 +230,23 @@ def begin(work, lo, hi, depth, seed, numbers):
     root = add_node(work, lo, hi, depth, seed)
     work.n_leaves = 1
     if measure(work, root, numbers):
-        settle(work, root, ZERO, numbers)
+        settle(work, root, ZERO, ZERO, numbers)
 
 
 @entry
-def grow(arrays, recipe, weighted, n_classes, target_line, lo, hi, depth, seed, defer_below, numbers):
+def grow(arrays, recipe, weighted, n_classes, target_line, lo, hi, depth, seed, defer_above, defer_below, numbers):
     """Grow the tree of the rows lo..hi-1 of the row list; `numbers` is None for a class target.
 
-    Nodes of at most `defer_below` rows that could be split are left alone and noted in `deferred`, so that each can
-    be grown as a tree of its own, at the same time as the others. When the arrays are full, `progress` tells how much
-    more room is wanted, and a second call goes on from there.
+    Nodes of more than `defer_above` and at most `defer_below` rows that could be split are left alone and noted in
+    `deferred`, so that each can be grown as a tree of its own, at the same time as the others. When the arrays are
+    full, `progress` tells how much more room is wanted, and a second call goes on from there.
     """
     work = open_work(arrays, recipe, weighted, n_classes, target_line)
     if work.n_nodes == 0:
         begin(work, lo, hi, depth, seed, numbers)
     while work.n_waiting > 0:
         n_children = np.int64(work.node_n_children[work.heap[0]])
-        n_words = n_children * work.n_words
+        n_words = ZERO if work.categorical == MULTIWAY else n_children * work.n_words
         no_room = work.n_nodes + n_children > len(work.node_kind)
         if no_room or work.n_set_words + n_words > len(work.set_words):
             close_work(work, n_children, n_words)
@@ -259,5 +259,5 @@ def grow(arrays, recipe, weighted, n_classes, target_line, lo, hi, depth, seed, 
         first = divide(work, node, numbers)
         for child in range(first, first + n_children):
             if work.node_kind[child] == OPEN_NODE:
-                settle(work, child, defer_below, numbers)
+                settle(work, child, defer_above, defer_below, numbers)
     close_work(work, ZERO, ZERO)

@@ -249,7 +249,9 @@ def search_number_multiway(work, keys, n_groups, column):
             weight, mean, squares = join_group(work, g, 0.0, 0.0, 0.0)
             if work.n_missing > 0 and g == largest:
                 weight, mean, squares = join_group(work, n_groups, weight, mean, squares)
-            disorder += moments_disorder(weight, mean, squares, work.mean, work.criterion)
+            # A branch of zeros has no deviance; one category cannot forbid the whole split.
+            if mean > 0.0 or work.criterion != POISSON:
+                disorder += moments_disorder(weight, mean, squares, work.mean, work.criterion)
     if disorder < np.inf:
         keep_multiway(work, work.disorder - disorder, 0.0, column, work.group_code[largest])
 
@@ -268,10 +270,10 @@ def sweep_number_subsets(work, keys, n_groups, column):
         gain, _, _, allowed = rate_position(work, n_groups, j, left_rows)
         if gain > best + width:
             best, best_is_allowed = gain, allowed
-        if allowed and work.among > 1:
+        if allowed and work.among > 1 and gain > slot_floor(work):
             choose_first(work, n_groups, j + 1)
             rate_chosen_numbers(work, keys, n_groups, column, YES)
-        elif allowed and gain > floor:
+        elif allowed and work.among == 1 and gain > floor:
             floor, best_cut = gain + width, j
     if best_cut >= 0:
         choose_first(work, n_groups, best_cut + 1)

@@ -14,7 +14,7 @@ import numpy as np
 
 from treewright.growth.coding import Grid, Run, code_table, run_parallel
 from treewright.growth.criteria import POISSON, SQUARED_ERROR, class_disorder, moments_disorder
-from treewright.growth.engine import MIN_CELLS_FOR_THREADS, GrownTree, choose_form, usable_threads
+from treewright.growth.engine import MIN_CELLS_FOR_THREADS, GrownTree, choose_form, effort_of, usable_threads
 from treewright.growth.jit import entry, kernel
 from treewright.growth.layout import (
     CODE_SHIFT,
@@ -184,7 +184,7 @@ def grow_oblivious(
     n_jobs: int | None = None,
 ) -> GrownTree:
     """Grow an oblivious tree of at most `recipe.max_depth` levels; nothing in it is random."""
-    run = choose_form(values.size)
+    run = choose_form(effort_of(values.size, n_classes, recipe.criterion))
     n_threads = usable_threads(n_jobs) if values.size >= MIN_CELLS_FOR_THREADS else 1
     data = code_table(
         run,

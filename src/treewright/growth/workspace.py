@@ -342,14 +342,16 @@ def make_arrays(data: Data, recipe: Recipe, n_rows: int) -> Any:
 
 
 def with_more_room(arrays: Any, n_nodes: int, n_words: int) -> Any:
-    """The same arrays with room for that many more nodes and words of category sets, at least twice as many."""
+    """The same arrays with room for that many more nodes and words of category sets; what is too small is doubled."""
     larger = {}
-    for name in ARRAYS:
-        array = getattr(arrays, name)
-        if name.startswith("node_") or name in ("heap", "deferred"):
-            larger[name] = _enlarged(array, len(array) + max(n_nodes, len(array)))
-        elif name == "set_words":
-            larger[name] = _enlarged(array, len(array) + max(n_words, len(array)))
+    if arrays.progress[N_NODES] + n_nodes > len(arrays.node_kind):
+        for name in ARRAYS:
+            if name.startswith("node_") or name in ("heap", "deferred"):
+                array = getattr(arrays, name)
+                larger[name] = _enlarged(array, len(array) + max(n_nodes, len(array)))
+    if arrays.progress[N_SET_WORDS] + n_words > len(arrays.set_words):
+        length = len(arrays.set_words)
+        larger["set_words"] = _enlarged(arrays.set_words, length + max(n_words, length // 2))
     return arrays._replace(**larger)
 
 

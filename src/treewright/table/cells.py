@@ -49,10 +49,15 @@ def complex_error(name: str) -> ValueError:
 
 
 def _read_moments(name: str, moments: np.ndarray) -> Coded:
-    """Whole days as days; anything finer as microseconds."""
-    if np.datetime_data(moments.dtype)[0] in ("Y", "M", "W", "D"):
+    """Whole days as days, also where the type could hold the time of day; anything finer as microseconds."""
+    if np.datetime_data(moments.dtype)[0] in ("Y", "M", "W", "D") or _are_days(moments):
         return Column(name, Kind.NUMERIC, unit=Unit.DATE), _count(moments, "M8[D]")
     return Column(name, Kind.NUMERIC, unit=Unit.DATETIME), _count(moments, "M8[us]")
+
+
+def _are_days(moments: np.ndarray) -> bool:
+    known = moments[~np.isnat(moments)]
+    return bool(len(known) and (known.astype("M8[D]") == known).all())
 
 
 def _count(times: np.ndarray, dtype: str) -> np.ndarray:

@@ -62,19 +62,27 @@ class Column:
         return _write_moment(value)
 
 
-def write_number(value: float) -> str:
-    """A number as a person writes it: no trailing zeros, six decimals at most.
+# A number of at most this many digits is written exactly; the user's own numbers and the points between them are so.
+MAX_EXACT_DIGITS = 12
 
-    >>> [write_number(x) for x in (83.5, 2.0, 1 / 3, 1234567.25, 0.00001234567)]
-    ['83.5', '2', '0.333333', '1234567.25', '1.23457e-05']
+
+def write_number(value: float) -> str:
+    """A number as a person writes it: exactly if it is short, else with six decimals and no trailing zeros.
+
+    >>> [write_number(x) for x in (83.5, 2.0, 1 / 3, 1234567.25, 1.00000015, 0.00001234567891234)]
+    ['83.5', '2', '0.333333', '1234567.25', '1.00000015', '1.23457e-05']
     """
     value = float(value)
     if not math.isfinite(value):
         return str(value)
+    if value == math.floor(value) and abs(value) < 1e17:
+        return str(int(value))
+    text = repr(value)
+    if sum(mark.isdigit() for mark in text.split("e")[0].lstrip("-0.")) <= MAX_EXACT_DIGITS:
+        return text
     if abs(value) >= 1e15 or 0.0 < abs(value) < 1e-3:
         return f"{value:.6g}"
-    text = f"{value:.6f}".rstrip("0").rstrip(".")
-    return "0" if text == "-0" else text
+    return f"{value:.6f}".rstrip("0").rstrip(".")
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -82,9 +90,15 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 def _write_day(days: float) -> str:
     """A day as its date; a threshold between two days as the earlier one, which parts whole days alike."""
-    return (date(1970, 1, 1) + timedelta(days=math.floor(days))).isoformat()
+    try:
+        return (date(1970, 1, 1) + timedelta(days=math.floor(days))).isoformat()
+    except OverflowError:
+        return f"day {days:.0f} from 1970-01-01"
 
 
 def _write_moment(microseconds: float) -> str:
-    moment = (_EPOCH + timedelta(microseconds=round(microseconds))).replace(tzinfo=None)
+    try:
+        moment = (_EPOCH + timedelta(microseconds=math.floor(microseconds))).replace(tzinfo=None)
+    except OverflowError:
+        return f"{microseconds / 1e6:.0f} seconds from 1970-01-01"
     return moment.isoformat(sep=" ")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 
@@ -10,6 +11,7 @@ import numpy as np
 from treewright.table.categories import family, look_up, plain_category, some
 from treewright.table.cells import Coded
 from treewright.table.column import Column, Kind, Unit
+from treewright.table.spelling import MISSING_WORDS
 
 _MICROSECONDS_PER_DAY = 86_400_000_000.0
 _NUMBER_LIKE = {"numeric", "boolean"}  # 0 and False are one value, and so are 1 and True
@@ -54,10 +56,11 @@ def as_numbers(column: Column, values: np.ndarray) -> Coded:
     >>> as_numbers(Column("age", Kind.CATEGORICAL, ("12", "7.5")), np.array([1.0, 0.0]))[1]
     array([ 7.5, 12. ])
     """
-    numbers = [parse_number(category) for category in column.categories]
+    numbers = [math.nan if category in MISSING_WORDS else parse_number(category) for category in column.categories]
     bad = [category for category, number in zip(column.categories, numbers, strict=True) if number is None]
     if bad:
-        count = int(np.isin(values, [column.categories.index(category) for category in bad]).sum())
+        is_bad = np.array([number is None for number in numbers] + [False])
+        count = int(is_bad[np.where(np.isnan(values), -1, values).astype(np.intp)].sum())
         raise ValueError(
             f"column {column.name!r}: {count} of {len(values)} values are not numbers ({some(bad)}); "
             "correct them, or take the column out of numeric_features"

@@ -22,7 +22,7 @@ def read_series(name: str, series: nw.Series[Any], wanted: Kind | None = None) -
     if dtype == nw.Float64:
         return Column(name, Kind.NUMERIC), series.to_numpy()
     if dtype.is_numeric():
-        return Column(name, Kind.NUMERIC), series.cast(nw.Float64).to_numpy()
+        return Column(name, Kind.NUMERIC), _as_floats(series)
     if dtype == nw.Boolean:
         return Column(name, Kind.CATEGORICAL, BOOLEANS), series.cast(nw.Float64).to_numpy()
     if dtype in (nw.Categorical, nw.Enum):
@@ -35,6 +35,16 @@ def read_series(name: str, series: nw.Series[Any], wanted: Kind | None = None) -
         return read_values(name, series.to_numpy())
     values = series.to_numpy()
     return read_values(name, values if values.dtype.kind == "c" else series.to_list(), wanted)
+
+
+def _as_floats(series: nw.Series[Any]) -> np.ndarray:
+    import narwhals.stable.v2 as nw
+
+    try:
+        return series.cast(nw.Float64).to_numpy()
+    except (ValueError, OverflowError):
+        # Arrow refuses whole numbers above 2**53, which a float can only come near to.
+        return np.array([np.nan if value is None else float(value) for value in series.to_list()])
 
 
 def is_declared(series: nw.Series[Any]) -> bool:

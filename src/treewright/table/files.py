@@ -6,7 +6,8 @@ import csv
 import gzip
 import io
 import json
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from treewright.table.arff import read_arff
 from treewright.table.categories import some
 from treewright.table.column import Column, Unit
 from treewright.table.plain_frame import Domain, Frame, as_array
-from treewright.table.spelling import read_dates, read_spelling
+from treewright.table.spelling import read_spelling
 
 _DELIMITERS = (",", ";", "\t")
 
@@ -141,8 +142,14 @@ def _read_json(number: int, line: str) -> dict[str, Any]:
 
 def _read_json_column(cells: list[Any]) -> np.ndarray:
     known = [cell for cell in cells if cell is not None]
-    dates = read_dates(cells, known) if known and all(isinstance(cell, str) for cell in known) else None
-    return as_array(cells) if dates is None else dates
+    if known and all(isinstance(cell, str) for cell in known):
+        return _read_text_column(cells)
+    return as_array(cells)
+
+
+def _read_text_column(cells: Sequence[str | None]) -> np.ndarray:
+    """A column of text, which may spell numbers, dates or gaps as it does in CSV."""
+    return read_spelling(["" if cell is None else cell for cell in cells])
 
 
 def _read_arff(text: str) -> Frame:
@@ -156,6 +163,10 @@ _READERS: dict[str, Callable[[str], Frame]] = {
     ".ndjson": _read_json_lines,
     ".arff": _read_arff,
 }
+
+
+# What pandas calls an index without a name when it writes Parquet: the numbers of rows, not a column.
+_INDEX_OF_PANDAS = re.compile(r"__index_level_\d+__")
 
 
 def _read_parquet(path: Path) -> Frame:
@@ -177,6 +188,11 @@ def _read_parquet(path: Path) -> Frame:
     columns: dict[str, np.ndarray] = {}
     domains: dict[str, Domain] = {}
     for series in frame.iter_columns():
+        if _INDEX_OF_PANDAS.fullmatch(series.name):
+            continue
+        if series.dtype == nw.String:
+            columns[series.name] = _read_text_column(series.to_list())
+            continue
         column, values = read_series(series.name, series)
         is_integer = series.dtype.is_integer() and not np.isnan(values).any()
         columns[series.name] = values.astype(np.int64) if is_integer else _decode(column, values)
