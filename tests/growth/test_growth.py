@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from treewright.growth import engine, jit, layout
 from treewright.growth.coding import _rank
+from treewright.growth.ranking import code_small_integers
 from treewright.growth.workspace import make_arrays, with_more_room
 from treewright.table.column import Column, Kind
 from treewright.tree import SplitKind, Target
@@ -430,3 +431,26 @@ def test_room_for_category_sets_grows_without_room_for_nodes(make_recipe):
     tree = grow(columns, values, target, recipe=recipe, labels=labels, n_classes=2, weights=np.ones(10_000))
     leaves = leaves_of(tree, values)
     assert np.array_equal(np.bincount(leaves, minlength=tree.n_nodes)[tree.kind == 0], tree.rows[tree.kind == 0])
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(st.integers(-40, 300).map(float) | st.just(float("nan")) | st.just(-0.0), min_size=1, max_size=60))
+def test_few_whole_numbers_get_the_codes_that_sorting_gives(values):
+    numbers = np.array(values)
+    codes, distinct = np.empty(len(numbers), np.uint8), np.empty(255)
+    n_codes = engine.run_plain(code_small_integers)(numbers, np.empty(1 << 16, np.uint8), codes, distinct)
+    known = ~np.isnan(numbers)
+    if not known.any():
+        assert n_codes < 1
+        return
+    expected, places = np.unique(numbers[known], return_inverse=True)
+    assert np.array_equal(distinct[:n_codes], expected)
+    assert np.array_equal(codes[known], places)
+    assert (codes[~known] == n_codes).all()
+
+
+@pytest.mark.parametrize("values", [[0.5, 1.0], [0.0, 1e9], [np.inf, 1.0], list(range(256))])
+def test_other_numbers_are_not_taken_for_few_whole_numbers(values):
+    numbers = np.array(values, dtype=float)
+    room = (np.empty(1 << 16, np.uint8), np.empty(len(numbers), np.uint8), np.empty(255))
+    assert engine.run_plain(code_small_integers)(numbers, *room) == -1

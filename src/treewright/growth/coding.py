@@ -10,7 +10,15 @@ from typing import Any, TypeVar
 import numpy as np
 
 from treewright.growth.layout import MAX_NARROW_CODES, MAX_PACKED_CLASSES, MAX_ROWS
-from treewright.growth.ranking import BUCKETS, N_DIGITS, fill_codes, fill_keys, order_by_code, rank_values
+from treewright.growth.ranking import (
+    BUCKETS,
+    N_DIGITS,
+    code_small_integers,
+    fill_codes,
+    fill_keys,
+    order_by_code,
+    rank_values,
+)
 from treewright.growth.workspace import Data
 from treewright.table.column import Column
 
@@ -74,6 +82,10 @@ def code_table(
         column = columns[index]
         # Rows of a C-ordered table are gathered into one contiguous column at a time.
         numbers_of_column = np.ascontiguousarray(values[:, index])
+        if not column.is_categorical and grid is None and not all_sorted:
+            quickly = _code_small_integers(run, column, numbers_of_column, codes[index])
+            if quickly is not None:
+                return quickly
         if column.is_categorical:
             order, in_order, coded = _code_categories(run, column, numbers_of_column)
         else:
@@ -110,6 +122,20 @@ def code_table(
         side=np.empty(n_rows, np.uint8),
         branch=np.empty(n_rows if multiway else 0, np.uint32),
     )
+
+
+# Whole numbers may lie this far apart to be coded by looking them up.
+MAX_SPAN = 1 << 16
+
+
+def _code_small_integers(run: Run, column: Column, numbers: np.ndarray, line: np.ndarray) -> CodedColumn | None:
+    """Write the codes of a column of few whole numbers into its line, or None if it is not one."""
+    values = np.empty(MAX_NARROW_CODES)
+    n_codes = run(code_small_integers)(numbers, np.empty(MAX_SPAN, np.uint8), line, values)
+    if n_codes < 1:
+        return None
+    has_missing = bool((line == n_codes).any())
+    return CodedColumn(False, n_codes, values[:n_codes].copy(), not column.is_numeric, has_missing)
 
 
 def _code_categories(run: Run, column: Column, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray, CodedColumn]:

@@ -49,6 +49,15 @@ def two_class_disorder(one, other, criterion):
 
 
 @kernel
+def two_sides_disorder(left_0, left_1, right_0, right_1, criterion, counted):
+    """Disorder of two sides of two classes. Of counted rows, whose products cannot overflow, gini in one division."""
+    if criterion == GINI and counted:
+        left, right = left_0 + left_1, right_0 + right_1
+        return 2.0 * (left_0 * left_1 * right + right_0 * right_1 * left) / (left * right)
+    return two_class_disorder(left_0, left_1, criterion) + two_class_disorder(right_0, right_1, criterion)
+
+
+@kernel
 def class_disorder(counts, total, criterion):
     """Disorder of a set with these class weights."""
     disorder = 0.0

@@ -217,37 +217,39 @@ def number_level_by_level(tree: Part, n_codes: np.ndarray) -> GrownTree:
     order = _level_order(tree.first_child, tree.n_children)
     place = np.empty(len(tree.kind), dtype=np.int32)
     place[order] = np.arange(len(order))
-    ordered = Part._make([*(array[order] for array in tree[:-2]), tree.set_words, tree.deferred])
-    inner = ordered.n_children > 0
+    n_children, column = tree.n_children[order], tree.column[order]
+    inner = np.flatnonzero(n_children)
     first_child = np.zeros(len(order), dtype=np.int32)
-    first_child[inner] = place[ordered.first_child[inner]]
-    has_weight = ordered.weight > 0
-    set_start, category_sets = _gather_sets(ordered, n_codes)
+    first_child[inner] = place[tree.first_child[order[inner]]]
+    weight = tree.weight[order]
+    set_start, category_sets = _gather_sets(tree.set_start[order], column, tree.set_words, n_codes)
     return GrownTree(
-        kind=ordered.kind,
-        column=ordered.column,
-        threshold=ordered.threshold,
+        kind=tree.kind[order],
+        column=column,
+        threshold=tree.threshold[order],
         first_child=first_child,
-        n_children=ordered.n_children,
-        missing_branch=ordered.missing,
+        n_children=n_children,
+        missing_branch=tree.missing[order],
         set_start=set_start,
         category_sets=category_sets,
-        weight=ordered.weight,
-        rows=ordered.hi - ordered.lo,
-        impurity=np.divide(ordered.spread, ordered.weight, out=np.zeros(len(order)), where=has_weight),
-        gain=ordered.gain,
-        distribution=ordered.distribution,
+        weight=weight,
+        rows=(tree.hi - tree.lo)[order],
+        impurity=np.divide(tree.spread[order], weight, out=np.zeros(len(order)), where=weight > 0),
+        gain=tree.gain[order],
+        distribution=tree.distribution[order],
     )
 
 
-def _gather_sets(tree: Part, n_codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _gather_sets(
+    starts: np.ndarray, column: np.ndarray, set_words: np.ndarray, n_codes: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """The category sets of the nodes that have one, in the order of the nodes."""
-    with_set = np.flatnonzero(tree.set_start >= 0)
-    lengths = (n_codes[tree.column[with_set]] + 63) // 64
-    words = np.repeat(tree.set_start[with_set], lengths) + _counts_within(lengths)
-    set_start = np.full(len(tree.kind), -1, dtype=np.int64)
+    with_set = np.flatnonzero(starts >= 0)
+    lengths = (n_codes[column[with_set]] + 63) // 64
+    words = np.repeat(starts[with_set], lengths) + _counts_within(lengths)
+    set_start = np.full(len(starts), -1, dtype=np.int64)
     set_start[with_set] = np.cumsum(lengths) - lengths
-    return set_start, tree.set_words[words]
+    return set_start, set_words[words]
 
 
 def _counts_within(lengths: np.ndarray) -> np.ndarray:

@@ -123,3 +123,39 @@ def order_by_code(codes, start, order, sorted_codes):
         start[codes[row]] = at + 1
         order[at] = row
         sorted_codes[at] = codes[row]
+
+
+@entry
+def code_small_integers(column, seen, codes, values):
+    """Code a column of few whole numbers that lie close together: three quick passes instead of a sort.
+
+    Fills each row's code, that of a missing row being the number of distinct values, and the values themselves.
+    Returns how many there are, or -1 if the column is not of this kind.
+    """
+    low, high = np.inf, -np.inf
+    for number in column:
+        if np.isnan(number):
+            continue
+        if number != np.floor(number):
+            return -1
+        low, high = min(low, number), max(high, number)
+    if not (low <= high and high - low < len(seen)):
+        return -1
+    span = np.int64(high - low) + 1
+    for place in range(span):
+        seen[place] = 0
+    for number in column:
+        if not np.isnan(number):
+            seen[np.int64(number - low)] = 1
+    n_distinct = 0
+    for place in range(span):
+        if seen[place] > 0:
+            if n_distinct == len(values):
+                return -1
+            values[n_distinct] = low + place
+            seen[place] = n_distinct
+            n_distinct += 1
+    for row in range(len(column)):
+        number = column[row]
+        codes[row] = n_distinct if np.isnan(number) else seen[np.int64(number - low)]
+    return n_distinct

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from treewright.growth.criteria import ERROR, GAIN_RATIO, class_disorder, split_bits, two_class_disorder
+from treewright.growth.criteria import ERROR, GAIN_RATIO, class_disorder, split_bits, two_sides_disorder
 from treewright.growth.draws import draw_below, draw_share
 from treewright.growth.jit import kernel
 from treewright.growth.layout import CLASS_MASK, NONE, YES, ZERO, clear, code_of, label_of, row_of
@@ -124,6 +124,7 @@ def scan_keys_two_classes(work, keys, column):
     """Rate all cuts of a sorted column for two classes."""
     floor = slot_floor(work)
     criterion, disorder, weighted, weights = work.criterion, work.disorder, work.weighted, work.weights
+    counted = not weighted
     total_0, total_1 = work.totals[0], work.totals[1]
     n = np.uint64(len(keys))
     margin = np.uint64(work.min_samples_leaf)
@@ -133,10 +134,7 @@ def scan_keys_two_classes(work, keys, column):
         key = keys[i]
         code = code_of(key)
         if code != previous:
-            gain = disorder - (
-                two_class_disorder(left_0, left_1, criterion)
-                + two_class_disorder(total_0 - left_0, total_1 - left_1, criterion)
-            )
+            gain = disorder - two_sides_disorder(left_0, left_1, total_0 - left_0, total_1 - left_1, criterion, counted)
             if gain > floor and i >= margin and n - i >= margin:
                 keep_cut(work, gain, gain, column, previous, code, YES, ZERO)
                 floor = slot_floor(work)
@@ -151,7 +149,7 @@ def scan_keys_two_classes(work, keys, column):
 def scan_counts_two_classes(work, column):
     """Rate all cuts of a counted column for two classes."""
     floor = slot_floor(work)
-    criterion, disorder = work.criterion, work.disorder
+    criterion, disorder, counted = work.criterion, work.disorder, not work.weighted
     counts, code_rows = work.counts, work.code_rows
     total_0, total_1 = work.totals[0], work.totals[1]
     n_rows = work.hi - work.lo
@@ -161,10 +159,7 @@ def scan_counts_two_classes(work, column):
     for p in range(work.n_present):
         code = work.present[p]
         if previous >= 0:
-            gain = disorder - (
-                two_class_disorder(left_0, left_1, criterion)
-                + two_class_disorder(total_0 - left_0, total_1 - left_1, criterion)
-            )
+            gain = disorder - two_sides_disorder(left_0, left_1, total_0 - left_0, total_1 - left_1, criterion, counted)
             if gain > floor and min(left_rows, n_rows - left_rows) >= work.min_samples_leaf:
                 keep_cut(work, gain, gain, column, previous, code, YES, ZERO)
                 floor = slot_floor(work)
