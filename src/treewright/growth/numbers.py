@@ -62,16 +62,16 @@ def scan_keys_squared(work, keys, column):
 def scan_counts_squared(work, column):
     """Rate all cuts of a complete counted column (weight and centred sum per code) for squared error."""
     floor = slot_floor(work)
-    counts, rows, total = work.counts, work.code_rows, work.weight
-    n_rows = work.hi - work.lo
+    counts, rows, total, present = work.counts, work.code_rows, work.weight, work.present
+    n_rows, margin = work.hi - work.lo, work.min_samples_leaf
     left_sum = left_weight = 0.0
     left_rows = ZERO
     previous = NONE
     for p in range(work.n_present):
-        code = work.present[p]
+        code = present[p]
         if previous >= 0:
             gain = left_sum * left_sum * (total / (left_weight * (total - left_weight)))
-            if gain > floor and min(left_rows, n_rows - left_rows) >= work.min_samples_leaf:
+            if gain > floor and min(left_rows, n_rows - left_rows) >= margin:
                 keep_cut(work, gain, gain, column, previous, code, YES, ZERO)
                 floor = slot_floor(work)
         previous = code

@@ -112,26 +112,42 @@ def measure_numbers(work, lo, hi):
 
 
 @kernel
+def rows_with(counts, code_rows, n_classes, code):
+    """Rows with this code; without weights (then `n_classes` is not 0) they follow from the class counts."""
+    if n_classes == 2:
+        code_rows[code] = np.int64(counts[code, 0] + counts[code, 1])
+    elif n_classes > 0:
+        total = 0.0
+        for k in range(n_classes):
+            total += counts[code, k]
+        code_rows[code] = np.int64(total)
+    return code_rows[code]
+
+
+@kernel
 def list_present(work, n_codes, marked):
     """List the codes that occur, in order: from the marks of a small node, or by looking at every code."""
+    present, marks, counts, code_rows = work.present, work.marks, work.counts, work.code_rows
+    n_classes = ZERO if work.weighted else work.n_classes
     n_present = ZERO
     if not marked:
         for code in range(n_codes):
-            work.present[n_present] = code
-            n_present += 1 if work.code_rows[code] > 0 else 0
-        work.n_present = n_present
-        return
-    for w in range(len(work.marks)):
-        bits = work.marks[w]
-        work.marks[w] = 0
-        while bits != 0:
-            lowest = bits & (~bits + ONE)
-            code = 64 * w + PLACE_OF_BIT[(lowest * DE_BRUIJN) >> FIFTY_EIGHT]
-            bits ^= lowest
-            if code < n_codes:
-                work.present[n_present] = code
-                n_present += 1
+            present[n_present] = code
+            n_present += 1 if rows_with(counts, code_rows, n_classes, code) > 0 else 0
+    else:
+        for w in range(len(marks)):
+            bits = marks[w]
+            marks[w] = 0
+            while bits != 0:
+                lowest = bits & (~bits + ONE)
+                code = 64 * w + PLACE_OF_BIT[(lowest * DE_BRUIJN) >> FIFTY_EIGHT]
+                bits ^= lowest
+                if code < n_codes:
+                    rows_with(counts, code_rows, n_classes, code)
+                    present[n_present] = code
+                    n_present += 1
     work.n_present = n_present
+    work.n_missing = rows_with(counts, code_rows, n_classes, n_codes)
 
 
 @kernel
@@ -141,54 +157,36 @@ def count_classes(work, column):
     In a node with fewer rows than codes, the codes that occur are marked in a bit set on the way. The tally must be
     cleared after use.
     """
-    counts, code_rows, labels, rows, weights = (
-        work.counts,
-        work.code_rows,
-        work.labels,
-        work.rows,
-        work.weights,
-    )
-    line, marks, weighted = work.codes[column], work.marks, work.weighted
+    counts, code_rows, labels, rows, weights = work.counts, work.code_rows, work.labels, work.rows, work.weights
+    line, marks = work.codes[column], work.marks
     n_codes = work.n_codes[column]
     lo, hi = np.uint64(work.lo), np.uint64(work.hi)
-    small = work.hi - work.lo < n_codes
-    if small:
+    small = 2 * (work.hi - work.lo) < n_codes
+    if work.weighted:
         for i in range(lo, hi):
             row = rows[i]
             code = np.uint64(line[row])
-            counts[code, labels[i]] += weights[row] if weighted else 1.0
-            code_rows[code] += 1
-            marks[code >> SIX] |= ONE << (code & LOW_SIX)
-    elif weighted:
-        for i in range(lo, hi):
-            row = rows[i]
-            code = line[row]
             counts[code, labels[i]] += weights[row]
             code_rows[code] += 1
+            marks[code >> SIX] |= ONE << (code & LOW_SIX)
+    elif small:
+        for i in range(lo, hi):
+            code = np.uint64(line[rows[i]])
+            counts[code, labels[i]] += 1.0
+            marks[code >> SIX] |= ONE << (code & LOW_SIX)
     else:
         for i in range(lo, hi):
             counts[line[rows[i]], labels[i]] += 1.0
-        for code in range(n_codes + 1):
-            for k in range(work.n_classes):
-                code_rows[code] += np.int64(counts[code, k])
-    list_present(work, n_codes, small)
-    work.n_missing = code_rows[n_codes]
+    list_present(work, n_codes, small or work.weighted)
 
 
 @kernel
 def clear_tally(work, column, width):
-    """Set the tally back to zero: only what was touched, if that is less."""
-    counts, code_rows, rows = work.counts, work.code_rows, work.rows
-    line = work.codes[column]
-    if (work.hi - work.lo) * 2 < work.n_codes[column] * width:
-        for i in range(np.uint64(work.lo), np.uint64(work.hi)):
-            code = line[rows[i]]
-            if code_rows[code] > 0:
-                code_rows[code] = 0
-                for k in range(width):
-                    counts[code, k] = 0.0
-        return
-    for code in range(work.n_codes[column] + 1):
+    """Set the tally back to zero."""
+    counts, code_rows, present, n_present = work.counts, work.code_rows, work.present, work.n_present
+    present[n_present] = work.n_codes[column]
+    for p in range(n_present + 1):
+        code = present[p]
         code_rows[code] = 0
         for k in range(width):
             counts[code, k] = 0.0
@@ -205,7 +203,7 @@ def count_numbers(work, column):
         work.centred,
     )
     line, marks, n_codes = work.codes[column], work.marks, work.n_codes[column]
-    small = work.hi - work.lo < n_codes
+    small = 2 * (work.hi - work.lo) < n_codes
     for i in range(np.uint64(work.lo), np.uint64(work.hi)):
         row = rows[i]
         code = np.uint64(line[row])
@@ -215,7 +213,6 @@ def count_numbers(work, column):
         if small:
             marks[code >> SIX] |= ONE << (code & LOW_SIX)
     list_present(work, n_codes, small)
-    work.n_missing = code_rows[n_codes]
 
 
 @kernel

@@ -150,17 +150,17 @@ def scan_counts_two_classes(work, column):
     """Rate all cuts of a counted column for two classes."""
     floor = slot_floor(work)
     criterion, disorder, counted = work.criterion, work.disorder, not work.weighted
-    counts, code_rows = work.counts, work.code_rows
+    counts, code_rows, present, margin = work.counts, work.code_rows, work.present, work.min_samples_leaf
     total_0, total_1 = work.totals[0], work.totals[1]
     n_rows = work.hi - work.lo
     left_0 = left_1 = 0.0
     left_rows = ZERO
     previous = NONE
     for p in range(work.n_present):
-        code = work.present[p]
+        code = present[p]
         if previous >= 0:
             gain = disorder - two_sides_disorder(left_0, left_1, total_0 - left_0, total_1 - left_1, criterion, counted)
-            if gain > floor and min(left_rows, n_rows - left_rows) >= work.min_samples_leaf:
+            if gain > floor and min(left_rows, n_rows - left_rows) >= margin:
                 keep_cut(work, gain, gain, column, previous, code, YES, ZERO)
                 floor = slot_floor(work)
         previous = code
