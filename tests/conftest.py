@@ -105,7 +105,7 @@ def _split_kind(by: Any) -> SplitKind:
 
 def _bit_set(members: list[int], size: int) -> list[int]:
     whole = sum(1 << member for member in members)
-    return [whole >> (64 * word) & (2**64 - 1) for word in range(-(-size // 64))]
+    return [2**64 - 1, *(whole >> (64 * word) & (2**64 - 1) for word in range(-(-size // 64)))]
 
 
 def _sums(parts: list[Any], first_child: list[int], n_classes: int) -> dict[str, np.ndarray]:

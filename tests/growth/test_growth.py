@@ -18,6 +18,7 @@ from treewright.growth.workspace import make_arrays, with_more_room
 from treewright.table.column import Column, Kind
 from treewright.tree import SplitKind, Target
 from treewright.tree.grow import grow, leaves_of
+from treewright.tree.tree import BIT_SET
 
 
 def numeric_columns(n):
@@ -333,6 +334,7 @@ def test_split_kinds_have_the_same_numbers_in_both_rooms():
     assert SplitKind.THRESHOLD == layout.THRESHOLD_SPLIT
     assert SplitKind.SUBSET == layout.SUBSET_SPLIT
     assert SplitKind.MULTIWAY == layout.MULTIWAY_SPLIT
+    assert layout.BIT_SET == BIT_SET
 
 
 def test_a_changed_kernel_source_changes_the_cache_directory(monkeypatch, tmp_path):

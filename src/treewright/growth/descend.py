@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from treewright.growth.jit import entry
-from treewright.growth.layout import MULTIWAY_SPLIT, THRESHOLD_SPLIT, has_bit
+from treewright.growth.layout import MULTIWAY_SPLIT, THRESHOLD_SPLIT, in_set
 
 
 @entry
@@ -37,6 +37,6 @@ def descend(
             elif kind[node] == MULTIWAY_SPLIT:
                 branch = np.int64(value)
             else:
-                branch = np.int64(0) if has_bit(category_sets, set_start[node], value) else np.int64(1)
+                branch = np.int64(0) if in_set(category_sets, set_start[node], value) else np.int64(1)
             node = first_child[node] + branch
         leaves[row] = node

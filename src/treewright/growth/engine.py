@@ -12,7 +12,7 @@ import numpy as np
 from treewright.growth.coding import Grid, Run, code_table, run_parallel
 from treewright.growth.criteria import ABSOLUTE_ERROR, CRITERIA, ERROR, GAIN_RATIO, POISSON, SDR
 from treewright.growth.jit import compiled, is_compiled
-from treewright.growth.layout import MULTIWAY
+from treewright.growth.layout import BIT_SET, MULTIWAY
 from treewright.growth.loop import grow
 from treewright.growth.workspace import (
     N_DEFERRED,
@@ -245,7 +245,11 @@ def _gather_sets(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The category sets of the nodes that have one, in the order of the nodes."""
     with_set = np.flatnonzero(starts >= 0)
-    lengths = (n_codes[column[with_set]] + 63) // 64
+    heads = set_words[starts[with_set]]
+    as_bits = heads == BIT_SET
+    lengths = 1 + np.where(
+        as_bits, (n_codes[column[with_set]] + 63) // 64, np.where(as_bits, 0, heads).astype(np.int64)
+    )
     words = np.repeat(starts[with_set], lengths) + _counts_within(lengths)
     set_start = np.full(len(starts), -1, dtype=np.int64)
     set_start[with_set] = np.cumsum(lengths) - lengths

@@ -66,9 +66,31 @@ def make_key(code, row, label):
     return (np.uint64(code) << CODE_SHIFT) | (np.uint64(row) << ROW_SHIFT) | np.uint64(label)
 
 
+# A category set of the finished tree begins with a word that tells its form: after this one follows a bit per category;
+# any other is the number of categories in the set, which follow in order. A few out of many categories are short so.
+BIT_SET = np.uint64(0xFFFFFFFFFFFFFFFF)
+
+
+@kernel
+def in_set(words, start, code):
+    """Is this category in the set that begins at `start`?"""
+    first = np.uint64(start) + ONE
+    if words[start] == BIT_SET:
+        return has_bit(words, first, code)
+    below, above = first, first + words[start]
+    wanted = np.uint64(code)
+    while below < above:
+        middle = (below + above) >> ONE
+        if words[middle] < wanted:
+            below = middle + ONE
+        else:
+            above = middle
+    return below < first + words[start] and words[below] == wanted
+
+
 @kernel
 def has_bit(words, start, code):
-    """Is this category in the bit set that begins at `start`?"""
+    """Is this category's bit set in the words from `start` on?"""
     bit = np.uint64(code)
     return (words[np.uint64(start) + (bit >> SIX)] >> (bit & LOW_SIX)) & ONE != 0
 

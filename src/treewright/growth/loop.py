@@ -8,7 +8,16 @@ from treewright.growth.absolute import prepare_medians
 from treewright.growth.criteria import ABSOLUTE_ERROR, POISSON
 from treewright.growth.draws import draw_below, seed_of_branch
 from treewright.growth.jit import entry, kernel
-from treewright.growth.layout import LEAF_NODE, MULTIWAY, MULTIWAY_SPLIT, SUBSET_SPLIT, THRESHOLD_SPLIT, ZERO
+from treewright.growth.layout import (
+    BIT_SET,
+    LEAF_NODE,
+    MULTIWAY,
+    MULTIWAY_SPLIT,
+    SUBSET_SPLIT,
+    THRESHOLD_SPLIT,
+    ZERO,
+    has_bit,
+)
 from treewright.growth.partition import divide_columns, divide_line, divide_rows, mark_branches
 from treewright.growth.search import TIE_RATIO, measure_classes, measure_numbers, search_node
 from treewright.growth.workspace import add_node, close_work, open_work
@@ -91,13 +100,29 @@ def threshold_in(work, slot):
 
 @kernel
 def keep_set(work, node, slot):
-    """Copy the category set of a slot to the tree."""
-    n_words = (work.n_codes[work.slot_column[slot]] + 63) // 64
+    """Copy the category set of a slot to the tree, in the shorter of its two forms."""
+    n_codes = work.n_codes[work.slot_column[slot]]
+    n_words = (n_codes + 63) // 64
+    words, first = work.slot_words, slot * work.n_words
     start = work.n_set_words
+    at = start + 1
     for w in range(n_words):
-        work.set_words[start + w] = work.slot_words[slot * work.n_words + w]
+        # Of many categories few occur in a small node: most words are empty.
+        if words[first + w] == 0 or at - start > n_words:
+            continue
+        for code in range(64 * w, min(64 * w + 64, n_codes)):
+            if has_bit(words, first, code):
+                work.set_words[at] = code
+                at += 1
+    work.set_words[start] = np.uint64(at - start - 1)
+    if at - start > n_words:
+        work.set_words[start] = BIT_SET
+        at = start + 1
+        for w in range(n_words):
+            work.set_words[at] = words[first + w]
+            at += 1
     work.node_set_start[node] = start
-    work.n_set_words = start + n_words
+    work.n_set_words = at
 
 
 @kernel
@@ -246,7 +271,7 @@ def grow(arrays, recipe, weighted, n_classes, target_line, lo, hi, depth, seed, 
         begin(work, lo, hi, depth, seed, numbers)
     while work.n_waiting > 0:
         n_children = np.int64(work.node_n_children[work.heap[0]])
-        n_words = ZERO if work.categorical == MULTIWAY else n_children * work.n_words
+        n_words = ZERO if work.categorical == MULTIWAY else n_children * (work.n_words + 66)
         no_room = work.n_nodes + n_children > len(work.node_kind)
         if no_room or work.n_set_words + n_words > len(work.set_words):
             close_work(work, n_children, n_words)

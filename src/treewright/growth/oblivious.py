@@ -407,6 +407,5 @@ def _threshold(data: Data, question: Question) -> float:
 
 
 def _set_words(first: np.ndarray) -> np.ndarray:
-    padded = np.zeros(-(-len(first) // 64) * 64, dtype=np.uint8)
-    padded[: len(first)] = first
-    return np.packbits(padded, bitorder="little").view("<u8").astype(np.uint64)
+    members = np.flatnonzero(first).astype(np.uint64)
+    return np.concatenate([np.array([len(members)], np.uint64), members])

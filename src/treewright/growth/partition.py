@@ -5,19 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from treewright.growth.jit import kernel
-from treewright.growth.layout import MULTIWAY_SPLIT, ONE, THRESHOLD_SPLIT, ZERO, code_of, has_bit, row_of
+from treewright.growth.layout import MULTIWAY_SPLIT, ONE, SUBSET_SPLIT, THRESHOLD_SPLIT, ZERO, code_of, in_set, row_of
 
 
 @kernel
-def branch_of(code, missing_code, kind, cut, words, start, missing_branch):
-    """The branch of a row with this code: the one rule that training sends rows by."""
+def branch_of(code, missing_code, kind, cut, inside, missing_branch):
+    """The branch of a row with this code, `inside` the set of a subset split or not: the rule that training follows."""
     if code == missing_code:
         return missing_branch
     if kind == THRESHOLD_SPLIT:
         return np.int64(0) if code <= cut else np.int64(1)
     if kind == MULTIWAY_SPLIT:
         return code
-    return np.int64(0) if has_bit(words, start, code) else np.int64(1)
+    return np.int64(0) if inside else np.int64(1)
 
 
 @kernel
@@ -36,7 +36,8 @@ def mark_branches(work, node):
     for i in range(np.uint64(work.node_lo[node]), np.uint64(work.node_hi[node])):
         row = row_of(keys[i]) if wide else np.uint64(rows[i])
         code = code_of(keys[i]) if wide else np.int64(codes[row])
-        to = branch_of(code, missing_code, kind, cut, words, set_start, missing_branch)
+        inside = kind == SUBSET_SPLIT and code != missing_code and in_set(words, set_start, code)
+        to = branch_of(code, missing_code, kind, cut, inside, missing_branch)
         sizes[to] += 1
         if many:
             branch[row] = to

@@ -26,10 +26,12 @@ from treewright.growth.layout import (
     NONE,
     ONE,
     SIX,
+    SUBSET_SPLIT,
     TIE,
     ZERO,
     clear,
     code_of,
+    has_bit,
     make_key,
     row_of,
 )
@@ -367,7 +369,8 @@ def split_information(work, column):
     for i in range(work.lo, work.hi):
         row = row_of(work.keys[column, i]) if work.is_wide[column] else np.uint64(work.rows[i])
         code = code_of(work.keys[column, i]) if work.is_wide[column] else np.int64(work.codes[column, row])
-        to = branch_of(code, work.n_codes[column], kind, work.slot_cut[0], work.slot_words, ZERO, work.slot_missing[0])
+        inside = kind == SUBSET_SPLIT and code < work.n_codes[column] and has_bit(work.slot_words, ZERO, code)
+        to = branch_of(code, work.n_codes[column], kind, work.slot_cut[0], inside, work.slot_missing[0])
         weights[to] += work.weights[row]
     bits = 0.0
     for b in range(n_branches):

@@ -12,6 +12,9 @@ import numpy as np
 
 from treewright.table.column import Column, write_number
 
+# The first word of a category set that is told by a bit per category.
+BIT_SET = 0xFFFFFFFFFFFFFFFF
+
 
 class SplitKind(IntEnum):
     """What a node asks of a row."""
@@ -77,7 +80,8 @@ class Tree:
     threshold : for threshold splits; for ordered columns the index of the last category on the first side.
     first_child, n_children : where a node's children stand.
     missing_branch : the branch a row follows whose value is missing or was never seen.
-    set_start, category_sets : for subset splits, where the node's bit set begins and the words of all sets.
+    set_start, category_sets : for subset splits, where the node's set begins and the words of all sets. A set is the
+        number of its categories and then these in order; or `BIT_SET` and then words with a bit per category.
     weight : total weight of the training rows that reached the node.
     rows : their number.
     impurity : the criterion's impurity of the node.
@@ -203,11 +207,14 @@ class Tree:
 
     def category_set(self, index: int) -> tuple[int, ...]:
         """Category indices that go to the first child of a subset split."""
-        categories = self.columns[self.column[index]].categories
         start = int(self.set_start[index])
-        return tuple(
-            code for code in range(len(categories)) if int(self.category_sets[start + code // 64]) >> (code % 64) & 1
-        )
+        head = int(self.category_sets[start])
+        if head != BIT_SET:
+            return tuple(self.category_sets[start + 1 : start + 1 + head].tolist())
+        n_categories = len(self.columns[self.column[index]].categories)
+        words = self.category_sets[start + 1 : start + 1 + -(-n_categories // 64)]
+        bits = np.unpackbits(words.astype("<u8").view(np.uint8), bitorder="little")
+        return tuple(np.flatnonzero(bits[:n_categories]).tolist())
 
     def to_dict(self) -> dict[str, Any]:
         """The whole tree as nested plain Python values, ready for JSON."""
@@ -455,12 +462,26 @@ def _check_branches(tree: Tree) -> None:
         if kind is SplitKind.MULTIWAY and (tree.n_children[nodes] != n_categories).any():
             raise ValueError("a multiway split needs one child per category")
         if kind is SplitKind.SUBSET:
-            words = tree.set_start[nodes] + (n_categories + 63) // 64
-            if (tree.set_start[nodes] < 0).any() or (words > len(tree.category_sets)).any():
-                raise ValueError("a category set reaches outside 'category_sets'")
+            _check_sets(tree, nodes, n_categories)
     binary = (tree.kind == SplitKind.THRESHOLD) | (tree.kind == SplitKind.SUBSET)
     if (tree.n_children[binary] != 2).any():
         raise ValueError("a binary split needs two children")
+
+
+def _check_sets(tree: Tree, nodes: np.ndarray, n_categories: np.ndarray) -> None:
+    starts, n_words = tree.set_start[nodes], len(tree.category_sets)
+    if (starts < 0).any() or (starts >= n_words).any():
+        raise ValueError("a category set reaches outside 'category_sets'")
+    heads = tree.category_sets[starts]
+    as_bits = heads == BIT_SET
+    if (heads[~as_bits] > n_words).any():
+        raise ValueError("a category set reaches outside 'category_sets'")
+    sizes = np.where(as_bits, 0, heads).astype(np.int64)
+    if (starts + np.where(as_bits, (n_categories + 63) // 64, sizes) >= n_words).any():
+        raise ValueError("a category set reaches outside 'category_sets'")
+    members = np.repeat(starts + 1, sizes) + _counts_within(sizes)
+    if (tree.category_sets[members] >= np.repeat(n_categories, sizes).astype(np.uint64)).any():
+        raise ValueError("a category set names a category that its column does not have")
 
 
 def _check_thresholds(tree: Tree) -> None:
