@@ -135,6 +135,6 @@ def compare_first_fit() -> None:
 
 if __name__ == "__main__":
     compare_speed("100,000 x 30 distinct floats", distinct_floats, factor=10, rounds=3)
-    compare_speed("1,000,000 x 10 with 200 values", few_values, factor=10, rounds=2)
+    compare_speed("1,000,000 x 10 with 200 values", few_values, factor=10, rounds=3)
     compare_regression()
     compare_first_fit()
