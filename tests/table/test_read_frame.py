@@ -312,7 +312,7 @@ BAD = {
     "a dict in a cell": (
         {"d": [1, {"a": 1}]},
         TypeError,
-        "column 'd': row 1 .*argument must be a string or a number",
+        "column 'd': row 1 .*a cell must hold text, a number, a date or nothing",
     ),
     "a list in a cell": (
         pl.DataFrame({"d": [[1], [2]]}),

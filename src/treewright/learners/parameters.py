@@ -70,7 +70,7 @@ class Plan:
 
     def recipe(self, n_rows: int, n_columns: int) -> Recipe:
         """The recipe for a table of this size."""
-        # Imported here because these load Numba, which only growing and predicting need.
+        # Imported here because only growing needs them.
         from treewright.growth import layout
         from treewright.growth.criteria import CRITERIA
         from treewright.growth.workspace import Recipe

@@ -122,7 +122,7 @@ class DecisionTreeRegressor(TreeRegressor):
     criterion : {"squared_error", "sdr", "absolute_error", "poisson"}, default="squared_error"
         How a split is rated, and what a leaf answers: its mean, or with the absolute error its median, which
         outliers do not move. "sdr" is the reduction of the standard deviation, as in model trees; "poisson"
-        is for counts.
+        is for counts: no split in two leaves a side without any, because its rate would be 0.
     categorical : {"subset", "multiway", "one_vs_rest"}, default="subset"
         How a column of categories is split: into the best two groups, into a branch per category (ID3 for
         numbers), or one category against all others.

@@ -159,7 +159,7 @@ def _cell_error(name: str, cells: list[Any]) -> TypeError:
     row, cell = next((row, cell) for row, cell in enumerate(cells) if _family_of(type(cell)) is _Family.OTHER)
     return TypeError(
         f"column {name!r}: row {row} holds a value of type {type(cell).__name__}; "
-        "every cell's argument must be a string or a number"
+        "a cell must hold text, a number, a date or nothing"
     )
 
 
