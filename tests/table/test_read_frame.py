@@ -317,7 +317,7 @@ BAD = {
     "a list in a cell": (
         pl.DataFrame({"d": [[1], [2]]}),
         TypeError,
-        "column 'd'.*must be a string or a number",
+        "column 'd'.*a cell must hold text, a number, a date or nothing",
     ),
     "repeated names": (pd.DataFrame([[1, 2]], columns=["a", "a"]), ValueError, "'a' occur more than once"),
     "repeated arrow names": (pa.table([[1], [2]], names=["a", "a"]), ValueError, "'a' occur more than once"),

@@ -5,10 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sklearn import datasets as sklearn_datasets
+from sklearn.model_selection import GridSearchCV
 from sklearn.tree import DecisionTreeClassifier as TheirClassifier
 from sklearn.tree import DecisionTreeRegressor as TheirRegressor
 
 from treewright import (
+    C45Classifier,
+    CARTClassifier,
+    CARTRegressor,
     DecisionTreeClassifier,
     DecisionTreeRegressor,
     ID3Classifier,
@@ -231,6 +235,53 @@ def test_cross_validation_finds_the_one_split_behind_the_noise():
     smaller = prune(model, "cost_complexity", alpha=judged.alpha)
     X_new, y_new = noisy(2_000, seed=60)
     assert smaller.score(X_new, y_new) > model.score(X_new, y_new) + 0.05
+
+
+@pytest.mark.parametrize("method", ["error_based", "pessimistic", "minimum_description_length", "collapse"])
+def test_a_learner_prunes_while_fitting_as_prune_does_afterwards(method):
+    X, y = noisy()
+    for learner in (DecisionTreeClassifier, C45Classifier, CARTClassifier):
+        afterwards = prune(learner().fit(X, y), method)
+        while_fitting = learner(prune=method).fit(X, y)
+        assert while_fitting.tree_.to_dict() == afterwards.tree_.to_dict()
+
+
+def test_a_learner_chooses_the_price_of_a_leaf_by_cross_validation():
+    X, y = noisy(1_000, seed=8)
+    model = CARTClassifier(prune="cost_complexity").fit(X, y)
+    plain = CARTClassifier().fit(X, y)
+    judged = cross_validate_alpha(plain, X, y)
+    assert model.tree_.to_dict() == prune(plain, "cost_complexity", alpha=judged.alpha).tree_.to_dict()
+    given = CARTClassifier(prune="cost_complexity", alpha=0.05).fit(X, y)
+    assert given.tree_.to_dict() == prune(plain, "cost_complexity", alpha=0.05).tree_.to_dict()
+    search = GridSearchCV(CARTClassifier(prune="cost_complexity"), {"alpha": [0.0, 0.01, 0.3]}, cv=3).fit(X, y)
+    assert search.best_params_["alpha"] == 0.01
+    X_numbers, numbers = sklearn_datasets.load_diabetes(return_X_y=True)
+    regressor = CARTRegressor(prune="cost_complexity").fit(X_numbers, numbers)
+    assert regressor.tree_.n_leaves < 30
+    assert DecisionTreeClassifier(prune="cost_complexity").fit([[1]], ["a"]).tree_.n_leaves == 1
+
+
+@pytest.mark.parametrize(
+    ("learner", "sentence"),
+    [
+        (DecisionTreeClassifier(prune="magic"), "prune is 'magic'; give one of 'cost_complexity'"),
+        (DecisionTreeClassifier(prune="reduced_error"), "prune is 'reduced_error'; give one of"),
+        (DecisionTreeClassifier(prune="cost_complexity", alpha=-1), "alpha=-1 must be"),
+        (DecisionTreeClassifier(prune="cost_complexity", alpha="best"), "alpha='best' must be"),
+        (C45Classifier(prune="error_based", confidence=0), None),
+        (C45Classifier(prune="error_based", confidence="x"), "confidence='x' must be"),
+        (DecisionTreeRegressor(prune="pessimistic"), "which counts wrong classes"),
+    ],
+)
+def test_pruning_that_cannot_be_done_is_refused_at_fit(learner, sentence):
+    X, y = noisy(60)
+    y = X[:, 0] if isinstance(learner, DecisionTreeRegressor) else y
+    if sentence is None:
+        assert learner.fit(X, y).tree_.n_leaves >= 1
+        return
+    with pytest.raises(ValueError, match=sentence):
+        learner.fit(X, y)
 
 
 def test_mistakes_are_answered_with_a_sentence():

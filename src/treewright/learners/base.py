@@ -67,10 +67,11 @@ class TreeLearner(BaseEstimator):
             A row of weight 2 counts as two rows; one of weight 0 is left out.
         """
         plan = self._plan()
+        self._check_pruning()
         seed = self._seed(plan)
         table = self._read_table(X)
         training = self._read_training(table, y, sample_weight)
-        tree = self._grow(training, plan, seed)
+        tree = self._cut_to_size(self._grow(training, plan, seed), training)
         self._keep_names(table)
         self._keep_classes(training.classes)
         self.n_features_in_ = len(table.columns)
@@ -198,6 +199,20 @@ class TreeLearner(BaseEstimator):
             numbers=None if is_classes else training.answers,
             oblivious=plan.oblivious,
         )
+
+    def _check_pruning(self) -> None:
+        if getattr(self, "prune", None) is not None:
+            from treewright.learners.pruning import check_pruning
+
+            check_pruning(self)
+
+    def _cut_to_size(self, tree: Tree, training: Training) -> Tree:
+        """The grown tree, pruned if the learner is asked to."""
+        if getattr(self, "prune", None) is None:
+            return tree
+        from treewright.learners.pruning import prune_grown
+
+        return prune_grown(self, tree, training)
 
     def _plan(self) -> Plan:
         """The choices of the recipe and of the user, checked."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from treewright.learners.base import Training, TreeLearner
+from treewright.learners.base import Training, TreeClassifier, TreeLearner
 from treewright.learners.weights import read_weights
 from treewright.table import read_classes, read_like, read_numbers
 from treewright.tree import Node, Tree
@@ -154,13 +154,17 @@ def cross_validate_alpha(
     """
     if not isinstance(model, TreeLearner):
         raise TypeError(f"only a tree learner can be cross-validated here, not a {type(model).__name__}")
-    table = model._read_table(X)
-    training = model._read_training(table, y, None)
+    training = model._read_training(model._read_table(X), y, None)
+    return _judge(model, training, folds, standard_errors, _check_risk(risk))
+
+
+def _judge(model: TreeLearner, training: Training, folds: int, standard_errors: float, risk: str) -> PricedTrees:
+    """Grow a tree from each part of the rows and add up, for each price, what the others lose in it."""
     n_rows = len(training.answers)
     if isinstance(folds, bool) or not isinstance(folds, int) or not 2 <= folds <= n_rows:
         raise ValueError(f"folds={folds!r} must be a whole number from 2 to the number of rows, {n_rows}")
     _check_number("standard_errors", standard_errors, 0.0, math.inf)
-    path = methods.weakest_links(model._grow_from(training), _check_risk(risk))[1]
+    path = methods.weakest_links(model._grow_from(training), risk)[1]
     # Between two prices of the whole tree's sequence, their geometric mean stands for the step.
     prices = np.sqrt(path.alphas * np.append(path.alphas[1:], np.inf))
     fold_of = np.empty(n_rows, dtype=np.int64)
@@ -213,6 +217,36 @@ def cost_complexity_path(model: Any, *, risk: str = "error") -> methods.PruningP
     [9, 7, 4, 3, 2, 1]
     """
     return methods.weakest_links(_tree_of(model), _check_risk(risk))[1]
+
+
+# Pruning while fitting: what needs no rows that the tree has not seen, or leaves some out by itself.
+WHILE_FITTING = ("cost_complexity", *FOR_CLASSES, "collapse")
+FOLDS = 10
+
+
+def check_pruning(learner: TreeLearner) -> None:
+    """Refuse choices of `prune`, `alpha` and `confidence` that cannot be met, before any work is done."""
+    method = learner.prune
+    if method not in WHILE_FITTING:
+        raise ValueError(f"prune is {method!r}; give one of {', '.join(map(repr, WHILE_FITTING))}, or None")
+    if method in FOR_CLASSES and not isinstance(learner, TreeClassifier):
+        raise ValueError(f"prune is {method!r}, which counts wrong classes; a regressor takes 'cost_complexity'")
+    if getattr(learner, "alpha", "cv") != "cv":
+        _check_number("alpha", learner.alpha, 0.0, math.inf)
+    _check_number("confidence", getattr(learner, "confidence", 0.25), 0.0, 1.0)
+
+
+def prune_grown(learner: TreeLearner, tree: Tree, training: Training) -> Tree:
+    """The tree that a learner has just grown, pruned as its parameters say."""
+    method = learner.prune
+    if method != "cost_complexity":
+        pruned: Tree = prune(tree, method, confidence=getattr(learner, "confidence", 0.25))
+        return pruned
+    alpha = getattr(learner, "alpha", "cv")
+    if alpha == "cv":
+        folds = min(FOLDS, len(training.answers))
+        alpha = _judge(learner, training, folds, 1.0, "error").alpha if folds > 1 else 0.0
+    return methods.prune_by_cost_complexity(tree, float(alpha))
 
 
 def _tree_of(model: Any) -> Tree:

@@ -94,7 +94,7 @@ class ID3Classifier(TreeClassifier):
 class C45Classifier(TreeClassifier):
     """C4.5 (Quinlan 1993, 1996): the best gain ratio among the columns whose gain is at least average.
 
-    A branch for each category; a threshold for a number, which pays for its choice. Nothing is pruned.
+    A branch for each category; a threshold for a number, which pays for its choice. Pruned only if asked.
 
     Parameters
     ----------
@@ -102,6 +102,12 @@ class C45Classifier(TreeClassifier):
         Most tests from the root to a leaf. Lower it for a tree that can be read and that overfits less.
     min_samples_leaf : int or float, default=2
         Least weight, or share of all rows, in at least two branches of a split. Raise it for noisy data.
+    prune : str or None, default=None
+        Cut the grown tree to size by one of the methods of `treewright.prune`: "error_based", which is C4.5's own (by
+        subtree replacement, raising is not there yet), "pessimistic", "minimum_description_length", "collapse" or
+        "cost_complexity".
+    confidence : float, default=0.25
+        For "error_based": smaller means a smaller tree.
     class_weight : dict, "balanced" or None, default=None
         What a row of each class weighs.
     categorical_features, numeric_features : list of names or positions, mask, "all" or None, default=None
@@ -128,6 +134,8 @@ class C45Classifier(TreeClassifier):
         *,
         max_depth: int | None = None,
         min_samples_leaf: int | float = 2,
+        prune: str | None = None,
+        confidence: float = 0.25,
         class_weight: Any = None,
         categorical_features: Any = None,
         numeric_features: Any = None,
@@ -135,6 +143,8 @@ class C45Classifier(TreeClassifier):
     ) -> None:
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
+        self.prune = prune
+        self.confidence = confidence
         self.class_weight = class_weight
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
@@ -156,6 +166,12 @@ class CARTClassifier(TreeClassifier):
         Least decrease of the Gini impurity.
     max_leaf_nodes : int or None, default=None
         Most leaves; the node whose split gains most is split first.
+    prune : str or None, default=None
+        Cut the grown tree to size by one of the methods of `treewright.prune`: "cost_complexity", the safe choice for
+        noisy data, "error_based", "pessimistic", "minimum_description_length" or "collapse".
+    alpha : float or "cv", default="cv"
+        For "cost_complexity": the price of a leaf, as a share of all weight, or chosen by ten-fold cross-validation
+        as the smallest tree within a standard error of the best. Nothing in it is random.
     class_weight : dict, "balanced" or None, default=None
         What a row of each class weighs.
     categorical_features, numeric_features : list of names or positions, mask, "all" or None, default=None
@@ -182,6 +198,8 @@ class CARTClassifier(TreeClassifier):
         min_samples_leaf: int | float = 1,
         min_gain: float = 0.0,
         max_leaf_nodes: int | None = None,
+        prune: str | None = None,
+        alpha: float | str = "cv",
         class_weight: Any = None,
         categorical_features: Any = None,
         numeric_features: Any = None,
@@ -192,6 +210,8 @@ class CARTClassifier(TreeClassifier):
         self.min_samples_leaf = min_samples_leaf
         self.min_gain = min_gain
         self.max_leaf_nodes = max_leaf_nodes
+        self.prune = prune
+        self.alpha = alpha
         self.class_weight = class_weight
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
@@ -213,6 +233,12 @@ class CARTRegressor(TreeRegressor):
         Least decrease of the mean squared error.
     max_leaf_nodes : int or None, default=None
         Most leaves; the node whose split gains most is split first.
+    prune : str or None, default=None
+        Cut the grown tree to size by one of the methods of `treewright.prune`: "cost_complexity", the safe choice for
+        noisy data, or "collapse".
+    alpha : float or "cv", default="cv"
+        For "cost_complexity": the price of a leaf, as a share of all weight, or chosen by ten-fold cross-validation
+        as the smallest tree within a standard error of the best. Nothing in it is random.
     categorical_features, numeric_features : list of names or positions, mask, "all" or None, default=None
         Columns to be read otherwise than their type says.
     n_jobs : int or None, default=None
@@ -236,6 +262,8 @@ class CARTRegressor(TreeRegressor):
         min_samples_leaf: int | float = 1,
         min_gain: float = 0.0,
         max_leaf_nodes: int | None = None,
+        prune: str | None = None,
+        alpha: float | str = "cv",
         categorical_features: Any = None,
         numeric_features: Any = None,
         n_jobs: int | None = None,
@@ -245,6 +273,8 @@ class CARTRegressor(TreeRegressor):
         self.min_samples_leaf = min_samples_leaf
         self.min_gain = min_gain
         self.max_leaf_nodes = max_leaf_nodes
+        self.prune = prune
+        self.alpha = alpha
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
         self.n_jobs = n_jobs

@@ -38,6 +38,12 @@ class DecisionTreeClassifier(TreeClassifier):
         Most leaves; the node whose split gains most is split first.
     max_features : int, float, "sqrt", "log2" or None, default=None
         How many columns, or which share, to draw at random for each node. None looks at all.
+    prune : str or None, default=None
+        Cut the grown tree to size by one of the methods of `treewright.prune`: "cost_complexity", the safe choice for
+        noisy data, "error_based", "pessimistic", "minimum_description_length" or "collapse".
+    alpha : float or "cv", default="cv"
+        For "cost_complexity": the price of a leaf, as a share of all weight, or chosen by ten-fold cross-validation
+        as the smallest tree within a standard error of the best. Nothing in it is random.
     class_weight : dict, "balanced" or None, default=None
         What a row of each class weighs. "balanced" gives all classes the same total, for rare classes that
         matter.
@@ -91,6 +97,8 @@ class DecisionTreeClassifier(TreeClassifier):
         min_gain: float = 0.0,
         max_leaf_nodes: int | None = None,
         max_features: int | float | str | None = None,
+        prune: str | None = None,
+        alpha: float | str = "cv",
         class_weight: Any = None,
         categorical_features: Any = None,
         numeric_features: Any = None,
@@ -107,6 +115,8 @@ class DecisionTreeClassifier(TreeClassifier):
         self.min_gain = min_gain
         self.max_leaf_nodes = max_leaf_nodes
         self.max_features = max_features
+        self.prune = prune
+        self.alpha = alpha
         self.class_weight = class_weight
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
@@ -143,6 +153,12 @@ class DecisionTreeRegressor(TreeRegressor):
         Most leaves; the node whose split gains most is split first.
     max_features : int, float, "sqrt", "log2" or None, default=None
         How many columns, or which share, to draw at random for each node. None looks at all.
+    prune : str or None, default=None
+        Cut the grown tree to size by one of the methods of `treewright.prune`: "cost_complexity", the safe choice for
+        noisy data, or "collapse".
+    alpha : float or "cv", default="cv"
+        For "cost_complexity": the price of a leaf, as a share of all weight, or chosen by ten-fold cross-validation
+        as the smallest tree within a standard error of the best. Nothing in it is random.
     categorical_features, numeric_features : list of names or positions, mask, "all" or None, default=None
         Columns to be read otherwise than their type says.
     random_state : int, RandomState or None, default=None
@@ -184,6 +200,8 @@ class DecisionTreeRegressor(TreeRegressor):
         min_gain: float = 0.0,
         max_leaf_nodes: int | None = None,
         max_features: int | float | str | None = None,
+        prune: str | None = None,
+        alpha: float | str = "cv",
         categorical_features: Any = None,
         numeric_features: Any = None,
         random_state: Any = None,
@@ -199,6 +217,8 @@ class DecisionTreeRegressor(TreeRegressor):
         self.min_gain = min_gain
         self.max_leaf_nodes = max_leaf_nodes
         self.max_features = max_features
+        self.prune = prune
+        self.alpha = alpha
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
         self.random_state = random_state

@@ -103,7 +103,7 @@ def extra_errors(n: float, errors: float, confidence: float) -> float:
     if errors < 1.0:
         none = n * (1.0 - confidence ** (1.0 / n))
         return none if errors == 0.0 else none + errors * (extra_errors(n, 1.0, confidence) - none)
-    if errors + 0.5 >= n:
+    if errors + 0.5 >= n or confidence <= 0.0:
         return max(n - errors, 0.0)
     z = NormalDist().inv_cdf(1.0 - confidence)
     share = (errors + 0.5) / n
