@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -249,3 +250,18 @@ def test_a_column_with_a_single_value_is_no_trouble_in_any_fold(
     result = run("fit", table, "-t", "y", "--model", model, "--folds", "5")
     assert (result.code, result.err) == (0, "")
     assert "Column 'nothing' has no values at all." in result.out
+
+
+def test_a_pruned_tree_is_smaller_and_scores_what_its_learner_scores(run: Runner) -> None:
+    whole = json.loads(run("fit", "orchard", "--json", "--folds", "3").out)
+    pruned = json.loads(run("fit", "orchard", "--json", "--folds", "3", "--prune", "cost_complexity").out)
+
+    def count_leaves(node: dict[str, Any]) -> int:
+        return sum(map(count_leaves, node["branches"])) if "branches" in node else 1
+
+    assert count_leaves(pruned["tree"]) < count_leaves(whole["tree"])
+    refused = run("fit", "orchard", "--prune", "magic")
+    assert refused.code == 2
+    assert "--prune is 'magic'; give one of" in refused.err
+    useless = run("fit", "orchard", "--model", "oner", "--prune", "collapse")
+    assert "--prune means nothing to model 'oner'" in useless.err

@@ -22,6 +22,7 @@ OPTION_OF = {
     "max_depth": "--max-depth",
     "min_samples_leaf": "--min-leaf",
     "criterion": "--criterion",
+    "prune": "--prune",
     "categorical_features": "--categorical",
     "numeric_features": "--numeric",
 }

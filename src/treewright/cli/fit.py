@@ -70,6 +70,14 @@ def fit(
         str | None,
         typer.Option(help="How splits are rated, e.g. gini or squared_error.", rich_help_panel=MODEL),
     ] = None,
+    prune: Annotated[
+        str | None,
+        typer.Option(
+            help="Cut the tree to size: cost_complexity (the safe choice for noisy data), error_based (C4.5's own), "
+            "pessimistic, minimum_description_length or collapse.",
+            rich_help_panel=MODEL,
+        ),
+    ] = None,
     folds: Annotated[int, typer.Option(min=2, help="Number of folds.", rich_help_panel=CHECK)] = 10,
     seed: Annotated[
         int,
@@ -101,7 +109,7 @@ def fit(
         drop_missing_target=drop_missing_target,
         folds=folds,
         seed=seed,
-        options={"max_depth": max_depth, "min_samples_leaf": min_leaf, "criterion": criterion},
+        options={"max_depth": max_depth, "min_samples_leaf": min_leaf, "criterion": criterion, "prune": prune},
     )
     question = prepare(frame, wishes)
     if json:

@@ -204,7 +204,7 @@ def _verdict(score: Score, tree: Tree, n_rows: int, simplest: str) -> str:
     advice = ""
     if n_rows >= ROWS_TO_PRUNE and tree.n_leaves * ROWS_PER_LEAF > n_rows:
         noise = f"With {tree.n_leaves} leaves for {n_rows} rows the tree may have learned noise"
-        advice = f" {noise}: try --max-depth 3."
+        advice = f" {noise}: try --prune cost_complexity, or --max-depth 3."
     return f"{words} answering {simplest}.{advice}"
 
 
