@@ -16,7 +16,7 @@ import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from treewright.table import Frame, Kind, Unit, read_frame
+from treewright.table import Frame, Kind, Unit, read_frame, read_like
 
 NAN = float("nan")
 
@@ -196,7 +196,7 @@ def test_moments_with_a_time_zone_are_read_in_utc():
         pa.table({"t": [moment]}),
     ):
         assert read_frame(X).values.tolist() == [[1e6]]
-    assert read_frame([[moment.astimezone(UTC)]]).columns[0].unit is Unit.DATETIME
+    assert read_frame([[moment.astimezone(UTC)]]).columns[0].unit is Unit.UTC
 
 
 def test_enum_members_and_numpy_scalars_are_plain_values():
@@ -420,3 +420,17 @@ def test_moments_that_are_all_midnights_are_days():
     table = read_frame(pd.DataFrame({"d": pd.to_datetime(["2024-01-01", None, "2024-03-01"])}))
     assert table.columns[0].unit == "date"
     np.testing.assert_array_equal(table.values[:, 0], [19723, np.nan, 19783])
+
+
+def test_moments_with_a_time_zone_are_kept_and_written_in_utc():
+    zone = "America/New_York"
+    days = ["2024-01-01", None, "2024-03-01"]
+    pandas = pd.DataFrame({"d": pd.to_datetime(days).tz_localize(zone)})
+    moments = [None if day is None else datetime.fromisoformat(day + "T05:00:00+00:00") for day in days]
+    for frame in (pandas, pl.from_pandas(pandas), pa.Table.from_pandas(pandas), {"d": moments}):
+        table = read_frame(frame)
+        assert table.columns[0].unit == "utc"
+        assert table.columns[0].write(table.values[0, 0]) == "2024-01-01 05:00:00 UTC"
+        np.testing.assert_array_equal(table.values, read_frame(pandas).values)
+    with pytest.raises(ValueError, match="was dates with a time zone in training, is dates now"):
+        read_like({"d": [datetime(2024, 1, 1, 12)]}, table.columns, named=True)

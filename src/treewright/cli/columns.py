@@ -33,7 +33,8 @@ class ColumnSummary:
     @property
     def word(self) -> str:
         """The kind in a word: a date is a number with a unit."""
-        times = {Unit.DATE: "date", Unit.DATETIME: "date and time", Unit.UNKNOWN: "nothing"}
+        moment = "date and time"
+        times = {Unit.DATE: "date", Unit.DATETIME: moment, Unit.UTC: moment, Unit.UNKNOWN: "nothing"}
         if self.column.is_numeric and self.column.unit in times:
             return times[self.column.unit]
         return {"numeric": "number", "categorical": "categories", "ordered": "ordered"}[self.column.kind]

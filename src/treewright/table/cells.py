@@ -55,6 +55,11 @@ def _read_moments(name: str, moments: np.ndarray) -> Coded:
     return Column(name, Kind.NUMERIC, unit=Unit.DATETIME), _count(moments, "M8[us]")
 
 
+def read_zoned(name: str, moments: np.ndarray) -> Coded:
+    """Moments that had a time zone, given in UTC; a day there is no day here, so they stay moments."""
+    return Column(name, Kind.NUMERIC, unit=Unit.UTC), _count(moments, "M8[us]")
+
+
 def _are_days(moments: np.ndarray) -> bool:
     known = moments[~np.isnat(moments)]
     return bool(len(known) and (known.astype("M8[D]") == known).all())
@@ -145,7 +150,10 @@ def _floats(name: str, cells: list[Any]) -> np.ndarray:
 def _read_dates(name: str, cells: list[Any], families: set[_Family]) -> Coded:
     if families == {_Family.DATE}:
         return _read_moments(name, np.array(cells, dtype="M8[D]"))
-    return _read_moments(name, np.array([_naive(cell) for cell in cells], dtype="M8[us]"))
+    moments = np.array([_naive(cell) for cell in cells], dtype="M8[us]")
+    if any(isinstance(cell, datetime) and cell.tzinfo is not None for cell in cells):
+        return read_zoned(name, moments)
+    return _read_moments(name, moments)
 
 
 def _naive(moment: Any) -> Any:

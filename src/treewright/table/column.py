@@ -22,6 +22,7 @@ class Unit(StrEnum):
     PLAIN = "plain"
     DATE = "date"  # days since 1970-01-01
     DATETIME = "datetime"  # microseconds since 1970-01-01T00:00
+    UTC = "utc"  # the same for moments with a time zone
     UNKNOWN = "unknown"  # the column held no value that could tell
 
 
@@ -59,7 +60,7 @@ class Column:
             return write_number(value)
         if self.unit is Unit.DATE:
             return _write_day(value)
-        return _write_moment(value)
+        return _write_moment(value) + (" UTC" if self.unit is Unit.UTC else "")
 
 
 # A number of at most this many digits is written exactly; the user's own numbers and the points between them are so.

@@ -45,7 +45,7 @@ def as_categories(column: Column, values: np.ndarray) -> Coded:
 def _value(number: float, unit: Unit) -> object:
     if unit is Unit.DATE:
         return date(1970, 1, 1) + timedelta(days=int(number))
-    if unit is Unit.DATETIME:
+    if unit in (Unit.DATETIME, Unit.UTC):
         return datetime(1970, 1, 1) + timedelta(microseconds=int(number))
     return plain_category(number)
 
@@ -107,7 +107,7 @@ def _match_numbers(learned: Column, column: Column, values: np.ndarray) -> np.nd
     if learned.unit is column.unit:
         return values
     units = {learned.unit, column.unit}
-    if Unit.PLAIN in units:
+    if Unit.PLAIN in units or Unit.UTC in units:
         raise _changed(learned, _unit_word(learned.unit), _unit_word(column.unit))
     if learned.unit is Unit.DATE:
         return values / _MICROSECONDS_PER_DAY
@@ -133,7 +133,7 @@ def _check_family(learned: Column, column: Column) -> None:
 
 
 def _unit_word(unit: Unit) -> str:
-    return "numeric" if unit is Unit.PLAIN else "dates"
+    return {Unit.PLAIN: "numeric", Unit.UTC: "dates with a time zone"}.get(unit, "dates")
 
 
 def _changed(learned: Column, old: str, new: str, hint: str = "") -> ValueError:

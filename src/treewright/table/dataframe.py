@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treewright.table.categories import BOOLEANS, tidy_categories
-from treewright.table.cells import Coded, read_values
+from treewright.table.cells import Coded, read_values, read_zoned
 from treewright.table.column import Column, Kind
 
 if TYPE_CHECKING:
@@ -31,10 +31,16 @@ def read_series(name: str, series: nw.Series[Any], wanted: Kind | None = None) -
         return _read_text(name, series)
     if dtype == nw.Date:
         return read_values(name, series.cast(nw.Datetime("us")).to_numpy().astype("M8[D]"))
+    if isinstance(dtype, nw.Datetime) and dtype.time_zone is not None:
+        return read_zoned(name, _in_utc(series))
     if dtype in (nw.Datetime, nw.Duration):
         return read_values(name, series.to_numpy())
     values = series.to_numpy()
     return read_values(name, values if values.dtype.kind == "c" else series.to_list(), wanted)
+
+
+def _in_utc(series: nw.Series[Any]) -> np.ndarray:
+    return series.dt.convert_time_zone("UTC").dt.replace_time_zone(None).to_numpy()
 
 
 def _as_floats(series: nw.Series[Any]) -> np.ndarray:
