@@ -263,13 +263,15 @@ def sweep_number_subsets(work, keys, n_groups, column):
     order = work.order
     sweep_order(work, keys, n_groups)
     width = tie_width(work)
-    best, best_is_allowed, floor = -np.inf, True, -np.inf
+    best, best_is_allowed, floor, no_rate = -np.inf, True, -np.inf, False
     best_cut, left_rows = NONE, ZERO
     for j in range(n_groups - 1):
         left_rows += work.group_rows[order[j]]
         gain, _, _, allowed = rate_position(work, n_groups, j, left_rows)
         if gain > best + width:
             best, best_is_allowed = gain, allowed
+        # Poisson forbids a side of zeros, however good; then the best that is left need not be in the ordering.
+        no_rate = no_rate or gain == -np.inf
         if allowed and work.among > 1 and gain > slot_floor(work):
             choose_first(work, n_groups, j + 1)
             rate_chosen_numbers(work, keys, n_groups, column, YES)
@@ -278,7 +280,7 @@ def sweep_number_subsets(work, keys, n_groups, column):
     if best_cut >= 0:
         choose_first(work, n_groups, best_cut + 1)
         rate_chosen_numbers(work, keys, n_groups, column, YES)
-    return best_is_allowed
+    return best_is_allowed and not no_rate
 
 
 @kernel

@@ -156,8 +156,8 @@ def list_present(work, n_codes, marked):
 def count_classes(work, column):
     """Tally one narrow column: class weights and rows per code, the missing rows after the last code.
 
-    In a node with fewer rows than codes, the codes that occur are marked in a bit set on the way. The tally must be
-    cleared after use.
+    In a small node the codes that occur are marked in a bit set on the way, so that the others need not be looked at.
+    The tally must be cleared after use.
     """
     counts, code_rows, labels, rows, weights = work.counts, work.code_rows, work.labels, work.rows, work.weights
     line, marks = work.codes[column], work.marks
