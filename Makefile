@@ -4,15 +4,16 @@ PIP := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check
 READY := $(VENV)/.ready
 BENCH_READY := $(VENV)/.bench-ready
 
-.PHONY: help demo test test-fast lint bench-trees clean
+.PHONY: help demo test test-fast lint bench-trees bench-accuracy clean
 
 help:
-	@echo "make demo         fit and show trees on a data set that ships with the package"
-	@echo "make test         run all tests"
-	@echo "make test-fast    run the tests that take no more than a few seconds each"
-	@echo "make lint         check style, format and types"
-	@echo "make bench-trees  time tree growth beside other libraries"
-	@echo "make clean        remove the virtual environment and everything generated"
+	@echo "make demo            fit and show trees on a data set that ships with the package"
+	@echo "make test            run all tests"
+	@echo "make test-fast       run the tests that take no more than a few seconds each"
+	@echo "make lint            check style, format and types"
+	@echo "make bench-trees     time tree growth beside other libraries"
+	@echo "make bench-accuracy  compare the accuracy of single trees with other libraries, some ten minutes"
+	@echo "make clean           remove the virtual environment and everything generated"
 
 demo: $(READY)
 	$(VENV)/bin/treewright demo
@@ -30,6 +31,9 @@ lint: $(READY)
 
 bench-trees: $(BENCH_READY)
 	$(VENV)/bin/python benchmarks/trees.py
+
+bench-accuracy: $(BENCH_READY)
+	$(VENV)/bin/python benchmarks/accuracy.py
 
 # The stamps are written last, so an installation that broke off is tried again.
 $(READY): pyproject.toml

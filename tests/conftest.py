@@ -68,6 +68,7 @@ def _plant(columns: Sequence[Column], target: Target, description: Any) -> Tree:
         "first_child": np.array(first_child, dtype=np.int32),
         "n_children": np.zeros(n_nodes, dtype=np.int32),
         "missing_branch": np.zeros(n_nodes, dtype=np.int32),
+        "share": np.zeros(n_nodes),
         "set_start": np.full(n_nodes, -1, dtype=np.int32),
         "impurity": np.zeros(n_nodes),
         "gain": np.zeros(n_nodes),

@@ -97,7 +97,7 @@ def test_c45_prefers_the_gain_ratio_to_the_gain() -> None:
         "windy": [False, True, False, False, False, True, True, False, False, False, True, True, False, True],
     }
     play = ["no", "no", "yes", "yes", "yes", "no", "yes", "no", "yes", "yes", "yes", "yes", "yes", "no"]
-    model = C45Classifier().fit(table, play)
+    model = C45Classifier(prune=None).fit(table, play)
     assert [str(rule) for rule in model.rules()] == [
         "outlook = sunny and humidity <= 75: yes (2.0)",
         "outlook = sunny and humidity > 75: no (3.0)",
@@ -202,7 +202,7 @@ def check_tree_against_its_rows(model: Any, X: Any, y: np.ndarray) -> None:
 @pytest.mark.parametrize("name", learners.__all__)
 def test_decision_path_and_apply_agree_with_the_tree(name: str) -> None:
     table, target = mixed_table()
-    model = make(name, random_state=0).fit(table, target)
+    model = make(name, random_state=0, missing="learned", prune=None).fit(table, target)
     check_tree_against_its_rows(model, table, target)
     leaves = model.apply(table)
     assert np.all(model.tree_.kind[leaves] == SplitKind.LEAF)

@@ -266,7 +266,9 @@ def test_a_learner_chooses_the_price_of_a_leaf_by_cross_validation():
     ("learner", "sentence"),
     [
         (DecisionTreeClassifier(prune="magic"), "prune is 'magic'; give one of 'cost_complexity'"),
-        (DecisionTreeClassifier(prune="reduced_error"), "prune is 'reduced_error'; give one of"),
+        (DecisionTreeClassifier(prune="reduced_error"), None),
+        (DecisionTreeClassifier(prune="reduced_error", pruning_share=0.9), "pruning_share is 0.9; give"),
+        (C45Classifier(variant="r8"), "variant is 'r8'; give"),
         (DecisionTreeClassifier(prune="cost_complexity", alpha=-1), "alpha=-1 must be"),
         (DecisionTreeClassifier(prune="cost_complexity", alpha="best"), "alpha='best' must be"),
         (C45Classifier(prune="error_based", confidence=0), None),

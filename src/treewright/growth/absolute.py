@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from treewright.growth.jit import kernel
-from treewright.growth.layout import clear, row_of
+from treewright.growth.layout import THREE, ZERO, clear, row_of
 
 
 @kernel
@@ -130,21 +130,45 @@ def set_side(work, keys, start, end, side):
 
 
 @kernel
-def absolute_of_sides(work, keys, n_groups, missing_with_chosen, chosen_weight, other_weight):
-    """Disorder of the chosen groups and of the others together."""
-    work.side_total[0], work.side_total[1] = chosen_weight, other_weight
-    for g in range(n_groups):
-        set_side(work, keys, work.group_start[g], work.group_start[g + 1], np.int64(not work.chosen[g]))
-    set_side(work, keys, work.group_start[n_groups], len(keys), np.int64(not missing_with_chosen))
-    return absolute_by_side(work, np.int64(2))
+def absolute_of_rows(work, keys, start, end, weight):
+    """Sum of the distances of some rows of a sorted column to their median."""
+    for i in range(work.hi - work.lo):
+        work.row_side[work.ranked_row[i]] = 1
+    set_side(work, keys, start, end, ZERO)
+    below = median = 0.0
+    for i in range(work.hi - work.lo):
+        row = work.ranked_row[i]
+        if work.row_side[row] == 0:
+            if 2.0 * below < weight:
+                median = work.ranked_number[i]
+            below += work.weights[row]
+    distances = 0.0
+    for i in range(work.hi - work.lo):
+        row = work.ranked_row[i]
+        if work.row_side[row] == 0:
+            distances += work.weights[row] * abs(work.ranked_number[i] - median)
+    return distances
 
 
 @kernel
-def absolute_of_groups(work, keys, n_groups, missing_group):
-    """Disorder of all groups, each for itself; the missing rows join one of them."""
+def absolute_of_sides(work, keys, n_groups, gaps_to, chosen_weight, other_weight):
+    """Disorder of the chosen groups, of the others, and of the rows without a value if they join neither (2)."""
+    work.side_total[0], work.side_total[1] = chosen_weight, other_weight
+    work.side_total[2] = work.group_weight[n_groups]
+    for g in range(n_groups):
+        set_side(work, keys, work.group_start[g], work.group_start[g + 1], np.int64(not work.chosen[g]))
+    set_side(work, keys, work.group_start[n_groups], len(keys), gaps_to)
+    return absolute_by_side(work, THREE)
+
+
+@kernel
+def absolute_of_groups(work, keys, n_groups, home):
+    """Disorder of all groups, each for itself; gaps join group `home`, or form one more if it is negative."""
     for g in range(n_groups):
         work.side_total[g] = work.group_weight[g]
         set_side(work, keys, work.group_start[g], work.group_start[g + 1], g)
-    work.side_total[missing_group] += work.group_weight[n_groups]
-    set_side(work, keys, work.group_start[n_groups], len(keys), missing_group)
-    return absolute_by_side(work, n_groups)
+    joined = home if home >= 0 else n_groups
+    work.side_total[n_groups] = 0.0
+    work.side_total[joined] += work.group_weight[n_groups]
+    set_side(work, keys, work.group_start[n_groups], len(keys), joined)
+    return absolute_by_side(work, n_groups + 1)

@@ -11,12 +11,16 @@ from treewright.growth.criteria import class_disorder, split_bits
 from treewright.growth.draws import draw_below, draw_bits
 from treewright.growth.jit import kernel
 from treewright.growth.layout import (
+    CLOSE,
+    LEARNED,
     MULTIWAY,
     MULTIWAY_SPLIT,
     NO,
     NONE,
     ONE,
     ONE_VS_REST,
+    OWN_BRANCH,
+    SUBSET,
     YES,
     ZERO,
     clear,
@@ -25,7 +29,7 @@ from treewright.growth.layout import (
     row_of,
 )
 from treewright.growth.slots import keep_subset, open_slot, slot_floor, tie_width, uses_ratio
-from treewright.growth.thresholds import admits, begin_sides, rate_sides
+from treewright.growth.thresholds import begin_sides, leaves_gaps_out, rate_sides, score_of, takes_a_side
 
 # Up to here all 2**(n-1) - 1 ways to part the categories are tried where no ordering is known to hold the best.
 MAX_EXHAUSTIVE = 10
@@ -88,19 +92,60 @@ def enough_branches(work, n_groups):
     """Quinlan's rule for a branch per category: at least two of them must hold enough rows."""
     enough = 0
     for g in range(n_groups):
-        size = work.group_weight[g] if work.quinlan else np.float64(work.group_rows[g])
+        size = work.group_weight[g] + CLOSE if work.quinlan else np.float64(work.group_rows[g])
         if size >= work.min_samples_leaf:
             enough += 1
     return enough >= 2
 
 
 @kernel
-def keep_multiway(work, gain, bits, column, missing_branch):
-    """Enter a split with a branch per category; `bits` is its split information times the weight."""
-    score = gain
-    if uses_ratio(work):
-        score = gain / bits if bits > 0.0 else 0.0
-    open_slot(work, score, gain, column, MULTIWAY_SPLIT, missing_branch, ZERO)
+def keep_multiway(work, gain, column, missing_branch):
+    """Enter a split with a branch per category; `bits` of the work is its split information times the weight."""
+    open_slot(work, score_of(work, gain), gain, column, MULTIWAY_SPLIT, missing_branch, ZERO)
+
+
+@kernel
+def rate_branches(work, n_groups, home):
+    """Gain of a branch per group, the missing rows in that of group `home` unless it is negative."""
+    disorder = bits = 0.0
+    for g in range(n_groups):
+        weight = 0.0
+        for k in range(work.n_classes):
+            work.first[k] = work.group_counts[g, k] + (work.missing[k] if g == home else 0.0)
+            weight += work.first[k]
+        disorder += class_disorder(work.first, weight, work.criterion)
+        bits += split_bits(weight, work.weight)
+    if leaves_gaps_out(work):
+        missing_weight = 0.0
+        for k in range(work.n_classes):
+            missing_weight += work.missing[k]
+        bits += split_bits(missing_weight, work.weight)
+    work.bits = bits
+    return work.base - disorder
+
+
+@kernel
+def best_home(work, n_groups):
+    """The group that the missing rows had best join in a split with a branch per category; the heaviest of equals."""
+    missing_weight = 0.0
+    for k in range(work.n_classes):
+        missing_weight += work.missing[k]
+    largest = heaviest_group(work, n_groups)
+    gain_alone = rate_branches(work, n_groups, NONE)
+    bits_alone = work.bits
+    best, best_score = largest, -np.inf
+    for turn in range(-1, n_groups):
+        g = largest if turn < 0 else np.int64(turn)
+        weight = work.group_weight[g]
+        for k in range(work.n_classes):
+            work.first[k] = work.group_counts[g, k]
+            work.second[k] = work.group_counts[g, k] + work.missing[k]
+        more = class_disorder(work.second, weight + missing_weight, work.criterion)
+        work.bits = bits_alone + split_bits(weight + missing_weight, work.weight) - split_bits(weight, work.weight)
+        score = score_of(work, gain_alone - (more - class_disorder(work.first, weight, work.criterion)))
+        if score > best_score + tie_width(work):
+            best, best_score = g, score
+    return best
 
 
 @kernel
@@ -108,32 +153,12 @@ def search_multiway(work, n_groups, column):
     """Rate the split with a branch per category."""
     if not enough_branches(work, n_groups):
         return
-    largest = heaviest_group(work, n_groups)
-    disorder = bits = 0.0
-    for g in range(n_groups):
-        weight = 0.0
-        for k in range(work.n_classes):
-            work.first[k] = work.group_counts[g, k] + (work.missing[k] if g == largest else 0.0)
-            weight += work.first[k]
-        disorder += class_disorder(work.first, weight, work.criterion)
-        bits += split_bits(weight, work.weight)
-    keep_multiway(work, work.disorder - disorder, bits, column, work.group_code[largest])
-
-
-@kernel
-def rate_left(work, left_rows):
-    """Score, gain, whether the left side is the heavier, the smaller side's rows, and whether it is admissible."""
-    score, gain, missing_left, left, right = rate_sides(work)
-    if missing_left:
-        left_rows += work.n_missing
-    right_rows = work.hi - work.lo - left_rows
-    return (
-        score,
-        gain,
-        missing_left,
-        min(left_rows, right_rows),
-        admits(work, left_rows, right_rows, left, right),
-    )
+    home = NONE
+    if takes_a_side(work) and work.gaps == LEARNED:
+        home = best_home(work, n_groups)
+    gain = rate_branches(work, n_groups, home)
+    branch = work.group_code[home] if home >= 0 else work.group_code[heaviest_group(work, n_groups)]
+    keep_multiway(work, gain, column, branch)
 
 
 @kernel
@@ -152,9 +177,9 @@ def rate_chosen(work, n_groups, column, lighter_first):
     for g in range(n_groups):
         if work.chosen[g]:
             left_rows += move_left(work, g)
-    score, gain, heavier, balance, admissible = rate_left(work, left_rows)
-    if admissible:
-        keep_subset(work, n_groups, score, gain, column, heavier, lighter_first, balance)
+    score, gain, missing_left, balance, admissible = rate_sides(work, left_rows)
+    if admissible and not only_gaps(work, column, n_groups):
+        keep_subset(work, n_groups, score, gain, column, missing_left, lighter_first, balance)
 
 
 @kernel
@@ -164,9 +189,9 @@ def rate_singles(work, n_groups, column):
     for g in range(n_groups if n_groups > 2 else 1):
         work.chosen[g] = True
         clear(work.left, work.n_classes)
-        score, gain, heavier, balance, admissible = rate_left(work, move_left(work, g))
+        score, gain, missing_left, balance, admissible = rate_sides(work, move_left(work, g))
         if admissible:
-            keep_subset(work, n_groups, score, gain, column, heavier, NO, balance)
+            keep_subset(work, n_groups, score, gain, column, missing_left, NO, balance)
         work.chosen[g] = False
 
 
@@ -246,14 +271,17 @@ def sweep_subsets(work, n_groups, column):
     best_score, best_is_admissible, floor = -np.inf, True, -np.inf
     for j in range(n_groups - 1):
         left_rows += move_left(work, order[j])
-        score, gain, heavier, balance, admissible = rate_left(work, left_rows)
+        score, gain, missing_left, balance, admissible = rate_sides(work, left_rows)
+        if admissible and (j == 0 or j == n_groups - 2):
+            choose_first(work, n_groups, j + 1)
+            admissible = not only_gaps(work, column, n_groups)
         if score > best_score + width:
             best_score, best_is_admissible = score, admissible
         if not admissible:
             continue
         if work.among > 1 and score > slot_floor(work):
             choose_first(work, n_groups, j + 1)
-            keep_subset(work, n_groups, score, gain, column, heavier, YES, balance)
+            keep_subset(work, n_groups, score, gain, column, missing_left, YES, balance)
         elif work.among == 1 and score > floor:
             floor, best_cut = score + width, j
     if best_cut >= 0:
@@ -293,11 +321,59 @@ def choose_at_random(work, n_groups):
 
 
 @kernel
+def only_gaps(work, column, n_groups):
+    """Is one side of the chosen split nothing but the rows without a value, where that is no value of its own?"""
+    if work.gaps != LEARNED or work.group_code[n_groups - 1] < work.n_codes[column]:
+        return False
+    apart = True
+    for g in range(n_groups - 1):
+        apart = apart and work.chosen[g] != work.chosen[n_groups - 1]
+    return apart
+
+
+@kernel
+def gaps_as_group(work):
+    """Are the rows without a value a group like the others? So an ordering of the groups stays exact."""
+    if not takes_a_side(work):
+        return False
+    return work.gaps == OWN_BRANCH or not (work.categorical != SUBSET or work.random_cuts)
+
+
+@kernel
+def add_missing_group(work, n_groups, column):
+    """Make the rows without a value the last group; returns how many there are now."""
+    weight = 0.0
+    for k in range(work.n_classes):
+        work.group_counts[n_groups, k] = work.missing[k]
+        weight += work.missing[k]
+        work.missing[k] = 0.0
+    work.group_code[n_groups] = work.n_codes[column]
+    work.group_rows[n_groups] = work.n_missing
+    work.group_weight[n_groups] = weight
+    work.n_missing = ZERO
+    return n_groups + 1
+
+
+@kernel
+def spread_missing(work, n_groups):
+    """Let each row without a value stand for one row of every category that occurs."""
+    for g in range(n_groups):
+        for k in range(work.n_classes):
+            share = work.portion * work.missing[k]
+            work.group_counts[g, k] += share
+            work.group_weight[g] += share
+
+
+@kernel
 def search_categories(work, n_groups, column):
     """Rate the splits of a column of categories that the recipe allows."""
+    if gaps_as_group(work) and n_groups > 0:
+        n_groups = add_missing_group(work, n_groups, column)
     if n_groups < 2:
         return
-    begin_sides(work)
+    begin_sides(work, n_groups)
+    if work.portion > 0.0:
+        spread_missing(work, n_groups)
     one_vs_rest = work.categorical == ONE_VS_REST
     if work.categorical == MULTIWAY:
         search_multiway(work, n_groups, column)
@@ -314,9 +390,9 @@ def search_categories(work, n_groups, column):
 def search_subsets(work, n_groups, column):
     """Find the best way to part the categories in two: by ordering them where that is exact, else by trying all.
 
-    The ordering holds the best split if no limit on the sides and no missing rows interfere.
+    The ordering holds the best split if no limit on the sides interferes.
     """
-    ordered_is_exact = work.n_classes == 2 and work.n_missing == 0 and not uses_ratio(work)
+    ordered_is_exact = work.n_classes == 2 and not uses_ratio(work)
     if ordered_is_exact or n_groups > MAX_EXHAUSTIVE:
         principal_order(work, n_groups)
         if sweep_subsets(work, n_groups, column):

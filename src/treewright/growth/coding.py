@@ -65,10 +65,13 @@ def code_table(
     multiway: bool,
     n_threads: int,
     all_sorted: bool = False,
+    spreads: bool = False,
+    rows_of_file: int | None = None,
 ) -> Data:
     """Code all columns of a table; `labels` or `numbers` is the target, `run` gives a kernel's form to use.
 
-    Columns with many values are sorted, and all of them if asked.
+    Columns with many values are sorted, and all of them if asked. Where there are gaps and the recipe `spreads` rows
+    that have them, each has a share, and a weight that changes from node to node.
     """
     n_rows, n_columns = values.shape
     if n_rows >= MAX_ROWS:
@@ -102,6 +105,7 @@ def code_table(
         order, in_order, _ = _rank(run, numbers, n_rows)
         run(fill_keys)(order, in_order, packed, keys[n_columns])
     lengths = np.array([len(column.values) for column in coded], dtype=np.int64)
+    divides = spreads and any(column.has_missing for column in coded)
     return Data(
         codes=codes,
         keys=keys,
@@ -112,9 +116,12 @@ def code_table(
         value_start=np.cumsum(lengths) - lengths,
         fixed_cuts=np.array([column.fixed_cuts for column in coded]),
         has_missing=np.array([column.has_missing for column in coded]),
+        in_average=_counts_in_average(columns, rows_of_file or n_rows),
         rows=np.arange(n_rows, dtype=np.uint32),
-        weights=weights,
-        weighted=bool((weights != 1.0).any()),
+        shares=np.ones(n_rows if divides else 0),
+        full_weights=weights,
+        weights=weights.copy() if divides else weights,
+        weighted=divides or bool((weights != 1.0).any()),
         classes=labels if labels is not None else np.empty(0, np.uint16),
         n_classes=n_classes,
         numbers=numbers if numbers is not None else np.empty(0),
@@ -122,6 +129,12 @@ def code_table(
         side=np.empty(n_rows, np.uint8),
         branch=np.empty(n_rows if multiway else 0, np.uint32),
     )
+
+
+def _counts_in_average(columns: Sequence[Column], n_rows: int) -> np.ndarray:
+    """C4.5 (release 8): a category for every third row or more is too many, unless all columns are like that."""
+    few = np.array([not column.is_categorical or 0.3 * n_rows - len(column.categories) > 1e-6 for column in columns])
+    return few if few.any() else np.ones(len(columns), dtype=bool)
 
 
 # Whole numbers may lie this far apart to be coded by looking them up.

@@ -12,20 +12,22 @@ import numpy as np
 from treewright.growth.coding import Grid, Run, code_table, run_parallel
 from treewright.growth.criteria import ABSOLUTE_ERROR, CRITERIA, ERROR, GAIN_RATIO, POISSON, SDR
 from treewright.growth.jit import compiled, is_compiled
-from treewright.growth.layout import BIT_SET, MULTIWAY
+from treewright.growth.layout import ALL_BRANCHES, BIT_SET, EVERY_VALUE, FRACTIONAL, MULTIWAY
 from treewright.growth.loop import grow
 from treewright.growth.workspace import (
     N_DEFERRED,
     N_NODES,
     N_SET_WORDS,
     NODES_WANTED,
-    WORDS_WANTED,
     Data,
     Recipe,
     make_arrays,
     with_more_room,
 )
 from treewright.table.column import Column
+
+# What makes rows without a value go down several branches.
+SPREADING = (FRACTIONAL, EVERY_VALUE, ALL_BRANCHES)
 
 # Tables below this many cells are grown in one go: starting threads would take longer.
 MIN_CELLS_FOR_THREADS = 1 << 19
@@ -79,6 +81,7 @@ class GrownTree:
     first_child: np.ndarray
     n_children: np.ndarray
     missing_branch: np.ndarray
+    share: np.ndarray
     set_start: np.ndarray
     category_sets: np.ndarray
     weight: np.ndarray
@@ -112,8 +115,12 @@ def grow_tree(
     grid: Grid = None,
     seed: int = 0,
     n_jobs: int | None = None,
+    rows_of_file: int | None = None,
 ) -> GrownTree:
-    """Grow one tree from a table and its target (`labels` of classes, or `numbers`)."""
+    """Grow one tree from a table and its target (`labels` of classes, or `numbers`).
+
+    `rows_of_file` is the size of the table that these rows come from, for C4.5's rule of too many categories.
+    """
     n_rows, n_columns = values.shape
     n_threads = usable_threads(n_jobs) if n_rows * n_columns >= MIN_CELLS_FOR_THREADS else 1
     run = choose_form(effort_of(values.size, n_classes, recipe.criterion))
@@ -129,6 +136,8 @@ def grow_tree(
         sort_target=recipe.criterion == ABSOLUTE_ERROR,
         multiway=recipe.categorical == MULTIWAY,
         n_threads=n_threads,
+        spreads=recipe.gaps in SPREADING,
+        rows_of_file=rows_of_file,
     )
     return number_level_by_level(join_parts(*grow_parts(run, data, recipe, seed, n_threads)), data.n_codes)
 
@@ -142,6 +151,7 @@ class Part(NamedTuple):
     first_child: np.ndarray
     n_children: np.ndarray
     missing: np.ndarray
+    share: np.ndarray
     set_start: np.ndarray
     weight: np.ndarray
     spread: np.ndarray
@@ -157,23 +167,25 @@ class Part(NamedTuple):
 
 def grow_part(
     run: Run, data: Data, recipe: Recipe, place: tuple[int, int, int, np.uint64], deferred_sizes: tuple[int, int]
-) -> Part:
+) -> tuple[Part, Data]:
     """Grow the tree of some rows: where they begin and end, their depth and their seed.
 
-    Nodes of more rows than the first of the sizes and at most the second are left for later.
+    Nodes of more rows than the first of the sizes and at most the second are left for later; their rows stand in the
+    table that is returned.
     """
     numbers = data.numbers if data.n_classes == 0 else None
     arrays = make_arrays(data, recipe, place[1] - place[0])
     fixed = (recipe, data.weighted, data.n_classes, data.target_line, *place, *deferred_sizes, numbers)
     run(grow)(arrays, *fixed)
     while arrays.progress[NODES_WANTED] > 0:
-        arrays = with_more_room(arrays, arrays.progress[NODES_WANTED], arrays.progress[WORDS_WANTED])
+        arrays = with_more_room(arrays, *arrays.progress[NODES_WANTED:].tolist())
         run(grow)(arrays, *fixed)
     n_nodes = int(arrays.progress[N_NODES])
     per_node = [getattr(arrays, f"node_{name}")[:n_nodes].copy() for name in Part._fields[:-2]]
     set_words = arrays.set_words[: int(arrays.progress[N_SET_WORDS])].copy()
     deferred = arrays.deferred[: int(arrays.progress[N_DEFERRED])].copy()
-    return Part._make([*per_node, set_words, deferred])
+    moved = data._replace(rows=arrays.rows, keys=arrays.keys, shares=arrays.shares)
+    return Part._make([*per_node, set_words, deferred]), moved
 
 
 def grow_parts(run: Run, data: Data, recipe: Recipe, seed: int, n_threads: int) -> tuple[list[int], list[Part]]:
@@ -185,15 +197,33 @@ def grow_parts(run: Run, data: Data, recipe: Recipe, seed: int, n_threads: int) 
     n_rows = len(data.rows)
     whole = n_threads < 2 or recipe.max_leaf_nodes > 0
     sizes = (0, 0) if whole else (n_rows // 64, n_rows // (2 * n_threads))
-    top = grow_part(run, data, recipe, (0, n_rows, 0, np.uint64(seed)), sizes)
+    top, moved = grow_part(run, data, recipe, (0, n_rows, 0, np.uint64(seed)), sizes)
 
     def grow_below(node: int) -> Part:
         place = (int(top.lo[node]), int(top.hi[node]), int(top.depth[node]), top.seed[node])
-        return grow_part(run, data, recipe, place, (0, 0))
+        if len(data.shares) == 0:
+            return grow_part(run, moved, recipe, place, (0, 0))[0]
+        size = place[1] - place[0]
+        return grow_part(run, _alone(moved, *place[:2]), recipe, (0, size, *place[2:]), (0, 0))[0]
 
     # The largest first, so that no thread is left with a large one at the end.
     hangs_from = sorted((int(node) for node in top.deferred), key=lambda node: top.lo[node] - top.hi[node])
-    return hangs_from, [top, *run_parallel(grow_below, hangs_from, n_threads)]
+    parts = run_parallel(grow_below, hangs_from, n_threads)
+    for node, part in zip(hangs_from, parts, strict=True):
+        part.share[0] = top.share[node]
+    return hangs_from, [top, *parts]
+
+
+def _alone(data: Data, lo: int, hi: int) -> Data:
+    """A part of the row list with memory of its own: the same row may be in another part, too."""
+    return data._replace(
+        rows=data.rows[lo:hi].copy(),
+        shares=data.shares[lo:hi].copy(),
+        keys=np.ascontiguousarray(data.keys[:, lo:hi]),
+        weights=data.weights.copy(),
+        side=np.empty_like(data.side),
+        branch=np.empty_like(data.branch),
+    )
 
 
 def join_parts(hangs_from: list[int], parts: list[Part]) -> Part:
@@ -230,6 +260,7 @@ def number_level_by_level(tree: Part, n_codes: np.ndarray) -> GrownTree:
         first_child=first_child,
         n_children=n_children,
         missing_branch=tree.missing[order],
+        share=tree.share[order],
         set_start=set_start,
         category_sets=category_sets,
         weight=weight,

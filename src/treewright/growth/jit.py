@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-KERNEL_MODULES = ("ranking", "loop", "descend", "oblivious", "weakest_link")
+KERNEL_MODULES = ("ranking", "loop", "descend", "oblivious", "weakest_link", "raising")
 
 _roles: dict[Callable[..., Any], str] = {}
 _replacements: dict[Callable[..., Any], Callable[[], Any]] = {}

@@ -9,6 +9,8 @@ from treewright.growth.jit import kernel
 # Typed constants, because a literal in a call would make Numba compile the callee once more.
 ZERO = np.int64(0)
 NONE = np.int64(-1)
+TWO = np.int64(2)
+THREE = np.int64(3)
 YES = np.bool_(True)
 NO = np.bool_(False)
 
@@ -16,6 +18,14 @@ NO = np.bool_(False)
 MULTIWAY = np.int64(0)
 SUBSET = np.int64(1)
 ONE_VS_REST = np.int64(2)
+
+# What becomes of rows without a value in the column that a split asks for.
+LEARNED = np.int64(0)  # all go to the better side
+FRACTIONAL = np.int64(1)  # left out of the rating; a part of each goes down every branch
+EVERY_VALUE = np.int64(2)  # each stands for a row of every value that occurs
+ALL_BRANCHES = np.int64(3)  # left out of the rating; whole down every branch
+OWN_BRANCH = np.int64(4)  # a value like any other
+SURROGATE = np.int64(5)  # left out of the rating; another column tells the side
 
 # Kinds of split in the finished tree; tree.SplitKind has the same numbers.
 LEAF_NODE = np.int64(0)
@@ -34,6 +44,9 @@ MAX_PACKED_CLASSES = 256
 
 # Columns with at most this many values are kept as one byte per row and counted in histograms.
 MAX_NARROW_CODES = 255
+
+# What Weka takes for equal in C4.5, where fractions of rows round.
+CLOSE = 1e-6
 
 # Gains closer than this share of the node's disorder are a tie, and the first column wins.
 TIE = 1e-13

@@ -9,17 +9,30 @@ from treewright.growth.criteria import ABSOLUTE_ERROR, POISSON
 from treewright.growth.draws import draw_below, seed_of_branch
 from treewright.growth.jit import entry, kernel
 from treewright.growth.layout import (
+    ALL_BRANCHES,
     BIT_SET,
+    CLOSE,
+    EVERY_VALUE,
+    FRACTIONAL,
     LEAF_NODE,
     MULTIWAY,
     MULTIWAY_SPLIT,
+    OWN_BRANCH,
     SUBSET_SPLIT,
     THRESHOLD_SPLIT,
     ZERO,
     has_bit,
 )
-from treewright.growth.partition import divide_columns, divide_line, divide_rows, mark_branches
-from treewright.growth.search import TIE_RATIO, measure_classes, measure_numbers, search_node
+from treewright.growth.partition import (
+    divide_columns,
+    divide_line,
+    divide_rows,
+    mark_branches,
+    place_branches,
+    share_out,
+    take_shares,
+)
+from treewright.growth.search import measure_classes, measure_numbers, search_node
 from treewright.growth.workspace import add_node, close_work, open_work
 
 # The mark of a measured node that may be split, in the place of its kind, until it is searched.
@@ -42,13 +55,24 @@ def measure(work, node, numbers):
         work.node_distribution[node, 0] = mean
     work.node_weight[node] = weight
     work.node_spread[node] = spread
-    size = weight if work.quinlan else np.float64(hi - lo)
+    size = rows_in(work, lo, hi)
     return not (
         pure
         or work.node_depth[node] >= work.max_depth
-        or hi - lo < work.min_samples_split
-        or size < 2 * work.min_samples_leaf
+        or size < work.min_samples_split
+        or (weight if work.quinlan else size) < 2 * work.min_samples_leaf - CLOSE
     )
+
+
+@kernel
+def rows_in(work, lo, hi):
+    """The number of rows in a part of the row list, where a part of a row counts as such."""
+    if len(work.shares) == 0 or work.quinlan:
+        return np.float64(hi - lo)
+    size = 0.0
+    for i in range(lo, hi):
+        size += work.shares[i]
+    return size + CLOSE
 
 
 @kernel
@@ -82,6 +106,8 @@ def middle_of(below, above):
 def threshold_in(work, slot):
     """The number a threshold split asks for, between the last value of one side and the first of the other."""
     column, cut, after = work.slot_column[slot], work.slot_cut[slot], work.slot_after[slot]
+    if after == work.n_codes[column]:
+        return np.inf  # rows with a value on one side, those without on the other
     start = work.value_start[column]
     below = work.values[start + cut]
     if not np.isnan(work.slot_drawn[slot]):
@@ -89,13 +115,7 @@ def threshold_in(work, slot):
     if work.fixed_cuts[column]:
         return below
     above = work.values[start + after]
-    middle = middle_of(below, above)
-    if not work.quinlan:
-        return middle
-    # C4.5 lowers the threshold to a value that occurs somewhere in the table; Weka compares to within 1e-6.
-    while cut + 1 < after and work.values[start + cut + 1] <= middle + TIE_RATIO:
-        cut += 1
-    return work.values[start + cut]
+    return middle_of(below, above)
 
 
 @kernel
@@ -128,6 +148,7 @@ def keep_set(work, node, slot):
 @kernel
 def find_split(work, node, numbers):
     """Search a measured node for its split and write it down; False if it stays a leaf."""
+    take_shares(work, node)
     stand_at(work, node, numbers)
     search_node(work, work.node_seed[node], numbers)
     if work.filled == 0:
@@ -147,9 +168,20 @@ def find_split(work, node, numbers):
         work.node_threshold[node] = threshold_in(work, slot)
     if kind == MULTIWAY_SPLIT:
         work.node_n_children[node] = work.n_codes[work.slot_column[slot]]
+        if work.gaps == OWN_BRANCH and work.has_missing[work.slot_column[slot]]:
+            work.node_missing[node] = work.node_n_children[node]
+            work.node_n_children[node] += 1
     if kind == SUBSET_SPLIT:
         keep_set(work, node, slot)
+    if spreads(work):
+        work.node_missing[node] = -1
     return True
+
+
+@kernel
+def spreads(work):
+    """Do rows without a value go down several branches?"""
+    return work.gaps == FRACTIONAL or work.gaps == EVERY_VALUE or work.gaps == ALL_BRANCHES
 
 
 @kernel
@@ -166,29 +198,48 @@ def undo_split(work, node):
 
 @kernel
 def divide(work, node, numbers):
-    """Send a node's rows to its branches and measure the children; returns the first child.
+    """Send a node's rows to its branches, which are marked, and measure the children; returns the first child.
 
     The sorted columns are only divided if some child may be split further.
     """
-    mark_branches(work, node)
+    n_children = np.int64(work.node_n_children[node])
+    n_gaps = work.sizes[n_children]
     divide_rows(work, node)
     if work.target_line >= 0:
         divide_line(work, node, work.target_line)
-    n_children = np.int64(work.node_n_children[node])
     first = work.n_nodes
     work.node_first_child[node] = first
-    lo = work.node_lo[node]
+    end = place_branches(work, node) if n_gaps > 0 else work.node_hi[node]
+    lo = work.starts[0] if n_gaps > 0 else work.node_lo[node]
     some_open = False
     for b in range(n_children):
+        size = work.sizes[b]
+        if n_gaps > 0 and work.branch_share[b] > 0.0:
+            size += n_gaps
         seed = seed_of_branch(work.node_seed[node], b)
-        child = add_node(work, lo, lo + work.sizes[b], work.node_depth[node] + 1, seed)
-        lo += work.sizes[b]
+        child = add_node(work, lo, lo + size, work.node_depth[node] + 1, seed)
+        if spreads(work):
+            work.node_share[child] = work.branch_share[b]
+        lo += size
+        take_shares(work, child)
         if measure(work, child, numbers):
             work.node_kind[child] = OPEN_NODE
             some_open = True
     if some_open:
         divide_columns(work, node)
+    work.n_positions = max(work.n_positions, end)
     return first
+
+
+@kernel
+def prepare_division(work, node):
+    """Mark the branches of a node's rows; returns how long the row list must be to divide it."""
+    take_shares(work, node)
+    mark_branches(work, node)
+    if not spreads(work):
+        return ZERO
+    share_out(work, node)
+    return place_branches(work, node)
 
 
 @kernel
@@ -254,6 +305,7 @@ def begin(work, lo, hi, depth, seed, numbers):
     """Enter the root."""
     root = add_node(work, lo, hi, depth, seed)
     work.n_leaves = 1
+    take_shares(work, root)
     if measure(work, root, numbers):
         settle(work, root, ZERO, ZERO, numbers)
 
@@ -267,14 +319,18 @@ def grow(arrays, recipe, weighted, n_classes, target_line, lo, hi, depth, seed, 
     full, `progress` tells how much more room is wanted, and a second call goes on from there.
     """
     work = open_work(arrays, recipe, weighted, n_classes, target_line)
+    work.in_place = work.max_leaf_nodes == 0 and defer_below == 0
     if work.n_nodes == 0:
+        work.n_positions = hi
         begin(work, lo, hi, depth, seed, numbers)
     while work.n_waiting > 0:
-        n_children = np.int64(work.node_n_children[work.heap[0]])
+        node = work.heap[0]
+        n_children = np.int64(work.node_n_children[node])
         n_words = ZERO if work.categorical == MULTIWAY else n_children * (work.n_words + 66)
         no_room = work.n_nodes + n_children > len(work.node_kind)
-        if no_room or work.n_set_words + n_words > len(work.set_words):
-            close_work(work, n_children, n_words)
+        rows_wanted = prepare_division(work, node) - len(work.rows)
+        if no_room or work.n_set_words + n_words > len(work.set_words) or rows_wanted > 0:
+            close_work(work, n_children, n_words, rows_wanted)
             return
         node = pop(work)
         if work.max_leaf_nodes > 0 and work.n_leaves + n_children - 1 > work.max_leaf_nodes:
@@ -285,4 +341,4 @@ def grow(arrays, recipe, weighted, n_classes, target_line, lo, hi, depth, seed, 
         for child in range(first, first + n_children):
             if work.node_kind[child] == OPEN_NODE:
                 settle(work, child, defer_above, defer_below, numbers)
-    close_work(work, ZERO, ZERO)
+    close_work(work, ZERO, ZERO, ZERO)

@@ -24,12 +24,15 @@ from treewright.growth.layout import (
     ROW_SHIFT,
     SUBSET_SPLIT,
     THRESHOLD_SPLIT,
+    TIE,
     ZERO,
     row_of,
 )
 from treewright.growth.loop import middle_of
 from treewright.growth.workspace import Data, Recipe
 from treewright.table.column import Column
+
+ONE_SIDE = np.int64(1)
 
 # Totals closer than this share of the level's disorder are a tie, and the first column wins.
 TIE_OF_LEVEL = 1e-12
@@ -56,22 +59,30 @@ def side_disorder(sums, node, n_classes, mean, criterion, scratch):
 
 @kernel
 def node_disorder(node, left, known, missing, right, n_classes, means, criterion, scratch):
-    """Disorder of both sides of a node; rows without a value follow the heavier side, the left one in a tie."""
+    """Disorder of both sides of a node, and whether the rows without a value are best on the left.
+
+    They follow the better side, the heavier one if both are as good, and the left one if both weigh the same.
+    """
     width = left.shape[1]
     n_weights = n_classes if n_classes > 0 else 1
-    left_weight = right_weight = 0.0
-    for k in range(width):
-        right[0, k] = known[node, k] - left[node, k]
-        right[1, k] = left[node, k]
-        if k < n_weights:
-            left_weight += left[node, k]
-            right_weight += right[0, k]
-    heavier = 1 if left_weight >= right_weight else 0
-    for k in range(width):
-        right[heavier, k] += missing[node, k]
-    return side_disorder(right, ZERO, n_classes, means[node], criterion, scratch) + side_disorder(
-        right, np.int64(1), n_classes, means[node], criterion, scratch
-    )
+    left_weight = right_weight = missing_weight = 0.0
+    for k in range(n_weights):
+        left_weight += left[node, k]
+        right_weight += known[node, k] - left[node, k]
+        missing_weight += missing[node, k]
+    heavier = left_weight >= right_weight
+    best, best_left = np.inf, heavier
+    for turn in range(2 if missing_weight > 0.0 else 1):
+        to_left = heavier if turn == 0 else not heavier
+        for k in range(width):
+            right[0, k] = known[node, k] - left[node, k] + (0.0 if to_left else missing[node, k])
+            right[1, k] = left[node, k] + (missing[node, k] if to_left else 0.0)
+        disorder = side_disorder(right, ZERO, n_classes, means[node], criterion, scratch) + side_disorder(
+            right, ONE_SIDE, n_classes, means[node], criterion, scratch
+        )
+        if turn == 0 or disorder < best - TIE * abs(best):
+            best, best_left = disorder, to_left
+    return best, best_left
 
 
 @kernel
@@ -127,7 +138,7 @@ def search_level(
     for node in range(n_nodes):
         for k in range(width):
             known[node, k] = totals[node, k] - missing[node, k]
-        rated[node] = node_disorder(node, left, known, missing, right, n_classes, means, criterion, scratch)
+        rated[node], _ = node_disorder(node, left, known, missing, right, n_classes, means, criterion, scratch)
         disorder += rated[node]
         touched[node] = -1
     tie = TIE_OF_LEVEL * result[3]
@@ -145,7 +156,7 @@ def search_level(
             if touched[node] != j:
                 continue
             touched[node] = -1
-            after = node_disorder(node, left, known, missing, right, n_classes, means, criterion, scratch)
+            after, _ = node_disorder(node, left, known, missing, right, n_classes, means, criterion, scratch)
             moved += after - rated[node]
             if not alone:
                 rated[node] = after
@@ -209,7 +220,7 @@ def grow_oblivious(
         gain = levels[-1].spread.sum() - question.disorder
         if recipe.min_gain > 0 and gain < recipe.min_gain * weights.sum():
             break
-        side, missing_branch = answers(data, nodes, levels[-1], question)
+        side, missing_branch = answers(data, nodes, levels[-1], question, recipe.criterion)
         levels[-1] = replace(levels[-1], question=question, missing_branch=missing_branch)
         nodes = 2 * nodes + side
         levels.append(Level.of(data, nodes, 2 * len(missing_branch), recipe.criterion))
@@ -328,8 +339,10 @@ def _order_of_groups(data: Data, line: np.ndarray, starts: np.ndarray) -> np.nda
     return np.argsort(np.add.reduceat((data.weights * goal)[rows], starts[:-1]) / weight, kind="stable")
 
 
-def answers(data: Data, nodes: np.ndarray, level: Level, question: Question) -> tuple[np.ndarray, np.ndarray]:
-    """The side of each row, and each node's side for rows without a value: the heavier one, the first in a tie."""
+def answers(
+    data: Data, nodes: np.ndarray, level: Level, question: Question, criterion: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The side of each row, and each node's side for rows without a value: the better one."""
     line = data.keys[question.column]
     rows = ((line >> ROW_SHIFT) & ROW_MASK).astype(np.int64)
     codes = np.empty(len(line), dtype=np.int64)
@@ -338,10 +351,28 @@ def answers(data: Data, nodes: np.ndarray, level: Level, question: Question) -> 
     known = codes < data.n_codes[question.column]
     if question.cut >= 0:
         side = np.where(codes <= question.cut, 0, 1)
-    n_nodes = len(level.rows)
-    weight = np.bincount((2 * nodes + side)[known], data.weights[known], minlength=2 * n_nodes).reshape(-1, 2)
-    missing_branch = np.where(weight[:, 0] >= weight[:, 1], 0, 1)
+    missing_branch = _missing_branches(data, nodes, level, np.where(known, side, 2), criterion)
     return np.where(known, side, missing_branch[nodes]), missing_branch
+
+
+def _missing_branches(data: Data, nodes: np.ndarray, level: Level, side: np.ndarray, criterion: int) -> np.ndarray:
+    """The branch of each node where its rows without a value (those on side 2) are best."""
+    n_nodes, width = len(level.rows), max(data.n_classes, 2)
+    sums = np.zeros((3, n_nodes, width))
+    if data.n_classes:
+        np.add.at(sums, (side, nodes, data.classes.astype(np.intp)), data.weights)
+    else:
+        numbers = data.numbers - level.means[nodes] if criterion == SQUARED_ERROR else data.numbers
+        np.add.at(sums[:, :, 0], (side, nodes), data.weights)
+        np.add.at(sums[:, :, 1], (side, nodes), data.weights * numbers)
+    left, known, missing = sums[0], sums[0] + sums[1], sums[2]
+    weight = sums[:2, :, : data.n_classes or 1].sum(axis=2)
+    branches = np.where(weight[0] >= weight[1], 0, 1)
+    room, scratch = np.empty((2, width)), np.empty(max(data.n_classes, 1))
+    for node in np.flatnonzero(missing[:, : data.n_classes or 1].any(axis=1)):
+        to_left = node_disorder(node, left, known, missing, room, data.n_classes, level.means, criterion, scratch)[1]
+        branches[node] = int(not to_left)
+    return branches
 
 
 def join_levels(data: Data, levels: list[Level]) -> GrownTree:
@@ -388,6 +419,7 @@ def join_levels(data: Data, levels: list[Level]) -> GrownTree:
         first_child=first_child,
         n_children=np.where(inner, 2, 0).astype(np.int32),
         missing_branch=missing_branch,
+        share=np.zeros(n_nodes),
         set_start=set_start,
         category_sets=np.concatenate(words) if words else np.empty(0, np.uint64),
         weight=weight,

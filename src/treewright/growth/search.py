@@ -8,30 +8,22 @@ import numpy as np
 
 from treewright.growth.absolute import prepare_medians
 from treewright.growth.categories import group_counts, group_keys, search_categories
-from treewright.growth.criteria import (
-    ABSOLUTE_ERROR,
-    GAIN_RATIO,
-    POISSON,
-    SDR,
-    SQUARED_ERROR,
-    class_disorder,
-    split_bits,
-)
+from treewright.growth.criteria import ABSOLUTE_ERROR, GAIN_RATIO, POISSON, SDR, SQUARED_ERROR, class_disorder
 from treewright.growth.draws import draw_below
 from treewright.growth.jit import kernel
 from treewright.growth.layout import (
+    CLOSE,
+    EVERY_VALUE,
     LOW_SIX,
     MAX_PACKED_CLASSES,
-    MULTIWAY_SPLIT,
     NONE,
     ONE,
+    OWN_BRANCH,
     SIX,
-    SUBSET_SPLIT,
     TIE,
     ZERO,
     clear,
     code_of,
-    has_bit,
     make_key,
     row_of,
 )
@@ -42,7 +34,6 @@ from treewright.growth.numbers import (
     search_number_categories,
     search_number_thresholds,
 )
-from treewright.growth.partition import branch_of
 from treewright.growth.thresholds import (
     can_hurry,
     count_missing,
@@ -62,8 +53,6 @@ PLACE_OF_BIT = np.empty(64, np.int64)
 for _place in range(64):
     PLACE_OF_BIT[((0x03F79D71B4CB0A89 << _place) & 0xFFFFFFFFFFFFFFFF) >> 58] = _place
 
-TIE_RATIO = 1e-6  # how close two gain ratios are a tie in C4.5 as Weka has it
-
 
 @kernel
 def measure_classes(work, lo, hi):
@@ -76,11 +65,13 @@ def measure_classes(work, lo, hi):
         labels[i] = label
         totals[label] += weights[row]
     n_present = 0
-    weight = 0.0
+    weight = largest = 0.0
     for k in range(work.n_classes):
         weight += totals[k]
+        largest = max(largest, totals[k])
         n_present += 1 if totals[k] > 0.0 else 0
-    return weight, class_disorder(totals, weight, work.criterion), n_present < 2
+    pure = n_present < 2 or (work.quinlan and weight - largest < CLOSE)
+    return weight, class_disorder(totals, weight, work.criterion), pure
 
 
 @kernel
@@ -259,8 +250,10 @@ def sorted_column(work, column):
 
 @kernel
 def is_constant(work, keys):
-    """Do all rows with a value have the same one?"""
+    """Do all rows have the same value? Those without any count only where that is a value of its own."""
     last = len(keys) - work.n_missing - 1
+    if work.gaps == OWN_BRANCH and 0 <= last < len(keys) - 1:
+        return False
     return last < 1 or code_of(keys[0]) == code_of(keys[last])
 
 
@@ -269,6 +262,10 @@ def begin_column(work):
     work.drawn_cut = -1
     work.drawn = np.nan
     work.n_rated = 0
+    work.base = work.disorder
+    work.portion = 0.0
+    work.gaps_disorder = 0.0
+    work.bits = 0.0
 
 
 @kernel
@@ -301,18 +298,17 @@ def search_numbers(work, column):
     """Rate the splits of one column for a numeric target."""
     begin_column(work)
     plain = work.criterion == SQUARED_ERROR and work.among == 1 and not work.random_cuts and work.is_number[column]
+    plain = plain and (work.gaps != EVERY_VALUE or not work.has_missing[column])
     if plain and not work.is_wide[column]:
         count_numbers(work, column)
-        complete = work.n_missing == 0
-        if complete:
+        if work.n_present > 0:
             scan_counts_squared(work, column)
         clear_tally(work, column, np.int64(2))
-        if complete:
-            return
+        return
     keys = sorted_column(work, column)
     if is_constant(work, keys):
         return
-    if plain and work.n_missing == 0:
+    if plain:
         scan_keys_squared(work, keys, column)
         return
     n_groups = group_numbers(work, keys)
@@ -344,38 +340,33 @@ def draw_columns(work):
 
 
 @kernel
-def least_side(work, column):
-    """C4.5: the least weight on each side of a threshold, a tenth of the average class, from M up to 25."""
-    known = work.weight
-    if work.has_missing[column]:
-        for i in range(work.lo, work.hi):
-            row = row_of(work.keys[column, i]) if work.is_wide[column] else np.uint64(work.rows[i])
-            code = code_of(work.keys[column, i]) if work.is_wide[column] else np.int64(work.codes[column, row])
-            if code == work.n_codes[column]:
-                known -= work.weights[row]
-    least = 0.1 * known / work.n_classes
-    if least <= work.min_samples_leaf:
-        return np.float64(work.min_samples_leaf)
-    return min(least, 25.0)
+def known_weight(work, column):
+    """Weight of the node's rows with a value in this column."""
+    if not work.has_missing[column]:
+        return work.weight
+    known = 0.0
+    wide, n_codes = work.is_wide[column], work.n_codes[column]
+    keys, codes, rows, weights = work.keys[column], work.codes[column], work.rows, work.weights
+    for i in range(work.lo, work.hi):
+        row = row_of(keys[i]) if wide else np.uint64(rows[i])
+        code = code_of(keys[i]) if wide else np.int64(codes[row])
+        if code < n_codes:
+            known += weights[row]
+    return known
 
 
 @kernel
-def split_information(work, column):
-    """Split information of the split in the first slot, in bits times weight."""
-    kind = work.slot_kind[0]
-    weights = work.branch_weight
-    n_branches = work.n_codes[column] if kind == MULTIWAY_SPLIT else np.int64(2)
-    clear(weights, n_branches)
-    for i in range(work.lo, work.hi):
-        row = row_of(work.keys[column, i]) if work.is_wide[column] else np.uint64(work.rows[i])
-        code = code_of(work.keys[column, i]) if work.is_wide[column] else np.int64(work.codes[column, row])
-        inside = kind == SUBSET_SPLIT and code < work.n_codes[column] and has_bit(work.slot_words, ZERO, code)
-        to = branch_of(code, work.n_codes[column], kind, work.slot_cut[0], inside, work.slot_missing[0])
-        weights[to] += work.weights[row]
-    bits = 0.0
-    for b in range(n_branches):
-        bits += split_bits(weights[b], work.weight)
-    return bits
+def known_share(work, column):
+    return known_weight(work, column) / work.weight
+
+
+@kernel
+def least_side(work, column):
+    """C4.5: the least weight on each side of a threshold, a tenth of the average class, from M up to 25."""
+    least = 0.1 * known_weight(work, column) / work.n_classes
+    if least <= work.min_samples_leaf:
+        return np.float64(work.min_samples_leaf)
+    return min(least, 25.0)
 
 
 @kernel
@@ -387,34 +378,40 @@ def note_as_quinlan(work, column):
     work.column_gain[column] = -1.0
     if work.filled == 0:
         return
-    gain = work.slot_gain[0]
+    gain, bits = work.slot_gain[0], work.slot_bits[0]
+    if gain * known_share(work, column) < CLOSE:
+        gain = 0.0
     if work.is_number[column]:
         gain -= log2(work.n_rated)
-        if gain <= 0.0:
+        if gain <= CLOSE * work.weight:
             return
-    bits = split_information(work, column)
-    work.column_gain[column] = max(gain, 0.0)
-    work.column_ratio[column] = gain / bits if bits > 0.0 else 0.0
+    work.column_gain[column] = gain
+    work.column_ratio[column] = gain / bits if bits > CLOSE else 0.0
 
 
 @kernel
 def choose_as_quinlan(work):
-    """C4.5: the best gain ratio among the columns whose gain is not below the average (Quinlan 1993); -1 if none."""
+    """C4.5: the best gain ratio among the columns whose gain is not below the average (Quinlan 1993); -1 if none.
+
+    A column of very many categories does not count in the average, unless all columns are of that kind.
+    """
     total = 0.0
     n_valid = 0
-    for gain in work.column_gain:
-        if gain >= 0.0:
-            total += gain
+    for column in range(len(work.n_codes)):
+        if work.column_gain[column] >= 0.0 and work.in_average[column]:
+            total += work.column_gain[column]
             n_valid += 1
+    if n_valid == 0:
+        return NONE
     winner = NONE
-    best = TIE_RATIO
+    best = CLOSE
     for column in range(len(work.n_codes)):
         gain = work.column_gain[column]
         if gain < 0.0 or gain < total / n_valid - 0.001 * work.weight:
             continue
         if work.column_ratio[column] > best:
             winner = np.int64(column)
-            best = work.column_ratio[column] + TIE_RATIO
+            best = work.column_ratio[column] + CLOSE
     return winner
 
 

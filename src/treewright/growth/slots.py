@@ -6,7 +6,7 @@ import numpy as np
 
 from treewright.growth.criteria import ERROR, GAIN_RATIO
 from treewright.growth.jit import kernel
-from treewright.growth.layout import NONE, SUBSET_SPLIT, THRESHOLD_SPLIT, TIE, set_bit
+from treewright.growth.layout import CLOSE, NONE, SUBSET_SPLIT, THRESHOLD_SPLIT, TIE, set_bit
 
 
 @kernel
@@ -17,7 +17,9 @@ def uses_ratio(work):
 
 @kernel
 def tie_width(work):
-    """How far apart two scores must be to differ; a gain ratio is a share already."""
+    """How far apart two scores must be to differ; a gain ratio is a share already. Weka's C4.5 is more generous."""
+    if work.quinlan:
+        return CLOSE * work.weight
     return TIE if uses_ratio(work) else TIE * work.spread
 
 
@@ -49,6 +51,7 @@ def is_better(work, at, score, balance, column):
 def move_slot(work, source, target):
     work.slot_score[target] = work.slot_score[source]
     work.slot_gain[target] = work.slot_gain[source]
+    work.slot_bits[target] = work.slot_bits[source]
     work.slot_column[target] = work.slot_column[source]
     work.slot_kind[target] = work.slot_kind[source]
     work.slot_cut[target] = work.slot_cut[source]
@@ -72,6 +75,7 @@ def open_slot(work, score, gain, column, kind, missing_branch, balance):
         at -= 1
     work.slot_score[at] = score
     work.slot_gain[at] = gain
+    work.slot_bits[at] = work.bits
     work.slot_column[at] = column
     work.slot_kind[at] = kind
     work.slot_missing[at] = missing_branch
@@ -92,19 +96,27 @@ def keep_cut(work, score, gain, column, cut, after, missing_left, balance):
 
 
 @kernel
-def keep_subset(work, n_groups, score, gain, column, heavier, lighter_first, balance):
-    """Enter a split of the categories in two; `heavier` tells whether the chosen side is.
+def keep_subset(work, n_groups, score, gain, column, missing_with_chosen, lighter_first, balance):
+    """Enter a split of the categories in two: the chosen groups and the others.
 
-    The set is the lighter side, so that categories that do not occur here follow the heavier side with the rows
-    that have no value; a single category set apart stays the set.
+    The set is the lighter side, so that categories that do not occur here follow the heavier side; a single category
+    set apart stays the set. Rows without a value are the last group, or `missing_with_chosen` tells their side.
     """
-    turned = lighter_first and heavier
-    missing_branch = np.int64(not heavier or turned)
-    at = open_slot(work, score, gain, column, SUBSET_SPLIT, missing_branch, balance)
+    chosen_weight = other_weight = 0.0
+    n_codes = work.n_codes[column]
+    for g in range(n_groups):
+        if work.chosen[g]:
+            chosen_weight += work.group_weight[g]
+        else:
+            other_weight += work.group_weight[g]
+        if work.group_code[g] == n_codes:
+            missing_with_chosen = work.chosen[g]
+    turned = lighter_first and chosen_weight >= other_weight
+    at = open_slot(work, score, gain, column, SUBSET_SPLIT, np.int64(missing_with_chosen == turned), balance)
     if at < 0:
         return
     for w in range(work.n_words):
         work.slot_words[at * work.n_words + w] = 0
     for g in range(n_groups):
-        if work.chosen[g] != turned:
+        if work.chosen[g] != turned and work.group_code[g] < n_codes:
             set_bit(work.slot_words, at * work.n_words, work.group_code[g])

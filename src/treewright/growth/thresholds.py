@@ -11,25 +11,71 @@ import numpy as np
 from treewright.growth.criteria import ERROR, GAIN_RATIO, class_disorder, split_bits, two_sides_disorder
 from treewright.growth.draws import draw_below, draw_share
 from treewright.growth.jit import kernel
-from treewright.growth.layout import CLASS_MASK, NONE, YES, ZERO, clear, code_of, label_of, row_of
-from treewright.growth.slots import keep_cut, slot_floor, uses_ratio
+from treewright.growth.layout import (
+    ALL_BRANCHES,
+    CLASS_MASK,
+    CLOSE,
+    EVERY_VALUE,
+    FRACTIONAL,
+    LEARNED,
+    NO,
+    NONE,
+    OWN_BRANCH,
+    SURROGATE,
+    YES,
+    ZERO,
+    clear,
+    code_of,
+    label_of,
+    row_of,
+)
+from treewright.growth.slots import keep_cut, slot_floor, tie_width, uses_ratio
+
+# C4.5 as Weka has it puts no threshold between two values that are this close.
+NO_CUT_WITHIN = 1e-5
 
 
 @kernel
-def score_of(gain, left_weight, right_weight, ratio):
-    """What two sides are compared by: the gain, or the gain per bit of split information."""
-    if not ratio:
+def takes_a_side(work):
+    """Do all rows without a value in the column being searched go to one branch together?"""
+    return work.n_missing > 0 and (work.gaps == LEARNED or work.gaps == OWN_BRANCH)
+
+
+@kernel
+def leaves_gaps_out(work):
+    """Are splits rated by the rows with a value only?"""
+    return work.n_missing > 0 and (work.gaps == FRACTIONAL or work.gaps == ALL_BRANCHES or work.gaps == SURROGATE)
+
+
+@kernel
+def spreads_over_values(work):
+    """Does a row without a value stand for one row of each value that occurs?"""
+    return work.n_missing > 0 and work.gaps == EVERY_VALUE
+
+
+@kernel
+def two_sides_bits(work, left_weight, right_weight):
+    """Split information of two sides, in bits times the weight; rows that were left out are a branch of their own."""
+    bits = split_bits(left_weight, work.weight) + split_bits(right_weight, work.weight)
+    if leaves_gaps_out(work):
+        bits += split_bits(work.weight - left_weight - right_weight, work.weight)
+    return bits
+
+
+@kernel
+def score_of(work, gain):
+    """What splits are compared by: the gain, or the gain per bit of split information."""
+    if not uses_ratio(work):
         return gain
-    total = left_weight + right_weight
-    bits = split_bits(left_weight, total) + split_bits(right_weight, total)
-    return gain / bits if bits > 0.0 else 0.0
+    return gain / work.bits if work.bits > 0.0 else 0.0
 
 
 @kernel
 def admits(work, left_rows, right_rows, left_weight, right_weight):
     """Are both sides large enough? Rows are counted; C4.5 looks at known weights instead."""
     if work.quinlan:
-        return left_weight >= work.min_leaf_weight and right_weight >= work.min_leaf_weight
+        least = work.min_leaf_weight - CLOSE
+        return left_weight >= least and right_weight >= least
     return left_rows >= work.min_samples_leaf and right_rows >= work.min_samples_leaf
 
 
@@ -40,6 +86,16 @@ def count_missing(keys, missing_code):
     while n_missing < len(keys) and code_of(keys[len(keys) - 1 - n_missing]) == missing_code:
         n_missing += 1
     return n_missing
+
+
+@kernel
+def count_values(keys, known):
+    """How many values occur among the first `known` rows of a sorted column."""
+    n_values = 0
+    for i in range(known):
+        if i == 0 or code_of(keys[i]) != code_of(keys[i - 1]):
+            n_values += 1
+    return n_values
 
 
 @kernel
@@ -68,65 +124,138 @@ def draw_cut(work, column, first, last):
 
 
 @kernel
-def begin_sides(work):
-    """Nothing on the left yet; the weights of the missing rows have been filled in."""
+def begin_sides(work, n_values):
+    """Nothing on the left yet; the weights of the missing rows have been filled in, and `n_values` values occur."""
+    known_weight = 0.0
     for k in range(work.n_classes):
         work.left[k] = 0.0
         work.known[k] = max(work.totals[k] - work.missing[k], 0.0)
+        known_weight += work.known[k]
+    work.base = work.disorder
+    work.portion = 0.0
+    if leaves_gaps_out(work):
+        work.base = class_disorder(work.known, known_weight, work.criterion)
+    elif spreads_over_values(work):
+        work.portion = 1.0 / n_values
+        for k in range(work.n_classes):
+            work.known[k] = work.totals[k]
 
 
 @kernel
-def rate_sides(work):
-    """Score, gain, whether missing rows go left, and the known weight of both sides.
+def rate_sides(work, left_rows):
+    """Rate the split of the known rows into those on the left and the others.
 
-    Rows without a value follow the heavier side, the left one when both weigh the same.
+    Returns score, gain, whether missing rows go left, the rows of the smaller side, and whether the split is
+    admissible. Missing rows that must take a side take the better one, and the heavier one if both are as good.
     """
     first, second = work.first, work.second
-    left_weight = right_weight = missing_weight = 0.0
+    left_weight = right_weight = 0.0
     for k in range(work.n_classes):
         first[k] = work.left[k]
         second[k] = max(work.known[k] - work.left[k], 0.0)
         left_weight += first[k]
         right_weight += second[k]
-    missing_left = left_weight >= right_weight
-    if work.n_missing > 0:
-        for k in range(work.n_classes):
-            missing_weight += work.missing[k]
-            if missing_left:
-                first[k] += work.missing[k]
-            else:
-                second[k] += work.missing[k]
-    first_weight = left_weight + (missing_weight if missing_left else 0.0)
-    second_weight = right_weight + (0.0 if missing_left else missing_weight)
-    gain = work.disorder - (
-        class_disorder(first, first_weight, work.criterion) + class_disorder(second, second_weight, work.criterion)
+    right_rows = work.hi - work.lo - work.n_missing - left_rows
+    heavier = left_weight >= right_weight
+    if takes_a_side(work):
+        return rate_with_missing(work, heavier, left_rows, right_rows, left_weight, right_weight)
+    gain = gain_of_sides(work, left_weight, right_weight)
+    admissible = admits(work, left_rows, right_rows, left_weight, right_weight)
+    return score_of(work, gain), gain, heavier, min(left_rows, right_rows), admissible
+
+
+@kernel
+def gain_of_sides(work, first_weight, second_weight):
+    """Gain of the two sides in `first` and `second`; notes their split information where it counts."""
+    if work.criterion == GAIN_RATIO:
+        work.bits = two_sides_bits(work, first_weight, second_weight)
+    return work.base - (
+        class_disorder(work.first, first_weight, work.criterion)
+        + class_disorder(work.second, second_weight, work.criterion)
     )
-    score = score_of(gain, first_weight, second_weight, uses_ratio(work))
-    return score, gain, missing_left, left_weight, right_weight
+
+
+@kernel
+def rate_with_missing(work, heavier, left_rows, right_rows, left_weight, right_weight):
+    """`rate_sides` with the missing rows first on the heavier side, then on the other."""
+    missing_weight = 0.0
+    for k in range(work.n_classes):
+        missing_weight += work.missing[k]
+    best_score, best_gain, best_left, best_balance, found = -np.inf, -np.inf, heavier, ZERO, False
+    best_bits = 0.0
+    for turn in range(2):
+        to_left = heavier if turn == 0 else not heavier
+        for k in range(work.n_classes):
+            work.first[k] = work.left[k] + (work.missing[k] if to_left else 0.0)
+            work.second[k] = max(work.known[k] - work.left[k], 0.0) + (0.0 if to_left else work.missing[k])
+        gain = gain_of_sides(
+            work,
+            left_weight + (missing_weight if to_left else 0.0),
+            right_weight + (0.0 if to_left else missing_weight),
+        )
+        n_left = left_rows + (work.n_missing if to_left else ZERO)
+        n_right = right_rows + (ZERO if to_left else work.n_missing)
+        admissible = admits(work, n_left, n_right, left_weight, right_weight)
+        score = score_of(work, gain)
+        if turn == 0 or (admissible and not found) or (admissible == found and score > best_score + tie_width(work)):
+            best_score, best_gain, best_left, best_balance = score, gain, to_left, min(n_left, n_right)
+            best_bits, found = work.bits, admissible
+    work.bits = best_bits
+    return best_score, best_gain, best_left, best_balance, found
 
 
 @kernel
 def can_hurry(work):
-    """Two classes, nothing missing, every cut rated by gini or entropy: the case the two hot loops are for."""
+    """Two classes, every cut rated by gini or entropy: the case the two hot loops are for."""
     return (
         work.n_classes == 2
-        and work.n_missing == 0
         and work.criterion != ERROR
         and work.criterion != GAIN_RATIO
         and work.among == 1
         and not work.class_boundaries
         and not work.random_cuts
+        and not spreads_over_values(work)
     )
+
+
+@kernel
+def better_side(work, left_0, left_1, left_rows, right_rows, counted):
+    """Gain of a cut for two classes with the missing rows on the better side that is admissible; is that the left?"""
+    missing_0, missing_1, criterion = work.missing[0], work.missing[1], work.criterion
+    right_0, right_1 = work.known[0] - left_0, work.known[1] - left_1
+    margin, n_missing = work.min_samples_leaf, work.n_missing
+    gain_left = gain_right = -np.inf
+    if left_rows + n_missing >= margin and right_rows >= margin:
+        gain_left = work.base - two_sides_disorder(
+            left_0 + missing_0, left_1 + missing_1, right_0, right_1, criterion, counted
+        )
+    if left_rows >= margin and right_rows + n_missing >= margin:
+        gain_right = work.base - two_sides_disorder(
+            left_0, left_1, right_0 + missing_0, right_1 + missing_1, criterion, counted
+        )
+    if abs(gain_left - gain_right) <= tie_width(work):
+        to_left = left_0 + left_1 >= right_0 + right_1
+        return gain_left if to_left else gain_right, to_left
+    return max(gain_left, gain_right), gain_left > gain_right
 
 
 @kernel
 def scan_keys_two_classes(work, keys, column):
     """Rate all cuts of a sorted column for two classes."""
     floor = slot_floor(work)
-    criterion, disorder, weighted, weights = work.criterion, work.disorder, work.weighted, work.weights
+    criterion, weighted, weights = work.criterion, work.weighted, work.weights
     counted = not weighted
-    total_0, total_1 = work.totals[0], work.totals[1]
-    n = np.uint64(len(keys))
+    known = len(keys) - work.n_missing
+    if work.n_missing > 0:
+        clear(work.missing, work.n_classes)
+        for i in range(known, len(keys)):
+            work.missing[keys[i] & CLASS_MASK] += weights[row_of(keys[i])]
+        begin_sides(work, ZERO)
+    sided = takes_a_side(work)
+    base = work.base if work.n_missing > 0 else work.disorder
+    total_0 = work.known[0] if work.n_missing > 0 else work.totals[0]
+    total_1 = work.known[1] if work.n_missing > 0 else work.totals[1]
+    n = np.uint64(known)
     margin = np.uint64(work.min_samples_leaf)
     left_0 = left_1 = 0.0
     previous = code_of(keys[0])
@@ -134,32 +263,52 @@ def scan_keys_two_classes(work, keys, column):
         key = keys[i]
         code = code_of(key)
         if code != previous:
-            gain = disorder - two_sides_disorder(left_0, left_1, total_0 - left_0, total_1 - left_1, criterion, counted)
-            if gain > floor and i >= margin and n - i >= margin:
-                keep_cut(work, gain, gain, column, previous, code, YES, ZERO)
-                floor = slot_floor(work)
+            if sided:
+                gain, to_left = better_side(work, left_0, left_1, np.int64(i), np.int64(n - i), counted)
+                if gain > floor:
+                    keep_cut(work, gain, gain, column, previous, code, to_left, ZERO)
+                    floor = slot_floor(work)
+            else:
+                gain = base - two_sides_disorder(left_0, left_1, total_0 - left_0, total_1 - left_1, criterion, counted)
+                if gain > floor and i >= margin and n - i >= margin:
+                    keep_cut(work, gain, gain, column, previous, code, YES, ZERO)
+                    floor = slot_floor(work)
             previous = code
         weight = weights[row_of(key)] if weighted else 1.0
         of_class_1 = weight * np.float64(key & CLASS_MASK)
         left_1 += of_class_1
         left_0 += weight - of_class_1
+    if work.n_missing > 0:
+        rate_gaps_apart(work, column, known)
 
 
 @kernel
 def scan_counts_two_classes(work, column):
     """Rate all cuts of a counted column for two classes."""
     floor = slot_floor(work)
-    criterion, disorder, counted = work.criterion, work.disorder, not work.weighted
+    criterion, counted = work.criterion, not work.weighted
     counts, code_rows, present, margin = work.counts, work.code_rows, work.present, work.min_samples_leaf
-    total_0, total_1 = work.totals[0], work.totals[1]
-    n_rows = work.hi - work.lo
+    if work.n_missing > 0:
+        n_codes = work.n_codes[column]
+        work.missing[0], work.missing[1] = counts[n_codes, 0], counts[n_codes, 1]
+        begin_sides(work, ZERO)
+    sided = takes_a_side(work)
+    base = work.base if work.n_missing > 0 else work.disorder
+    total_0 = work.known[0] if work.n_missing > 0 else work.totals[0]
+    total_1 = work.known[1] if work.n_missing > 0 else work.totals[1]
+    n_rows = work.hi - work.lo - work.n_missing
     left_0 = left_1 = 0.0
     left_rows = ZERO
     previous = NONE
     for p in range(work.n_present):
         code = present[p]
-        if previous >= 0:
-            gain = disorder - two_sides_disorder(left_0, left_1, total_0 - left_0, total_1 - left_1, criterion, counted)
+        if previous >= 0 and sided:
+            gain, to_left = better_side(work, left_0, left_1, left_rows, n_rows - left_rows, counted)
+            if gain > floor:
+                keep_cut(work, gain, gain, column, previous, code, to_left, ZERO)
+                floor = slot_floor(work)
+        elif previous >= 0:
+            gain = base - two_sides_disorder(left_0, left_1, total_0 - left_0, total_1 - left_1, criterion, counted)
             if gain > floor and min(left_rows, n_rows - left_rows) >= margin:
                 keep_cut(work, gain, gain, column, previous, code, YES, ZERO)
                 floor = slot_floor(work)
@@ -167,6 +316,8 @@ def scan_counts_two_classes(work, column):
         left_rows += code_rows[code]
         left_0 += counts[code, 0]
         left_1 += counts[code, 1]
+    if work.n_missing > 0 and work.n_present > 0:
+        rate_gaps_apart(work, column, left_rows)
 
 
 @kernel
@@ -186,13 +337,30 @@ def rate_cut(work, column, previous, code, left_rows):
     """Rate the cut between two neighbouring values, unless another one has been drawn."""
     if work.drawn_cut >= 0 and not previous <= work.drawn_cut < code:
         return
-    score, gain, missing_left, left_weight, right_weight = rate_sides(work)
-    if missing_left:
-        left_rows += work.n_missing
-    right_rows = work.hi - work.lo - left_rows
-    if admits(work, left_rows, right_rows, left_weight, right_weight):
+    start = work.value_start[column]
+    if work.quinlan and work.values[start + previous] + NO_CUT_WITHIN >= work.values[start + code]:
+        return
+    score, gain, missing_left, balance, admissible = rate_sides(work, left_rows)
+    if admissible:
         work.n_rated += 1
-        keep_cut(work, score, gain, column, previous, code, missing_left, min(left_rows, right_rows))
+        keep_cut(work, score, gain, column, previous, code, missing_left, balance)
+
+
+@kernel
+def rate_gaps_apart(work, column, known_rows):
+    """Rate the split of all rows with a value from those without; everything known is on the left."""
+    if work.gaps != OWN_BRANCH or work.n_missing == 0 or work.drawn_cut >= 0:
+        return
+    left_weight = right_weight = 0.0
+    for k in range(work.n_classes):
+        work.first[k], work.second[k] = work.known[k], work.missing[k]
+        left_weight += work.known[k]
+        right_weight += work.missing[k]
+    gain = gain_of_sides(work, left_weight, right_weight)
+    if admits(work, known_rows, work.n_missing, left_weight, right_weight):
+        n_codes = work.n_codes[column]
+        balance = min(known_rows, work.n_missing)
+        keep_cut(work, score_of(work, gain), gain, column, n_codes - 1, n_codes, NO, balance)
 
 
 @kernel
@@ -206,7 +374,7 @@ def step_right(work, column, previous, code, left_rows, class_before):
     if previous >= 0 and (class_here < 0 or class_here != class_before):
         rate_cut(work, column, previous, code, left_rows)
     for k in range(work.n_classes):
-        work.left[k] += work.group[k]
+        work.left[k] += work.group[k] + work.portion * work.missing[k]
     return class_here
 
 
@@ -217,7 +385,7 @@ def scan_keys_classes(work, keys, column):
     clear(work.missing, work.n_classes)
     for i in range(known, len(keys)):
         work.missing[label_of(keys[i], work)] += work.weights[row_of(keys[i])]
-    begin_sides(work)
+    begin_sides(work, count_values(keys, known) if spreads_over_values(work) else ZERO)
     if work.random_cuts:
         draw_cut(work, column, code_of(keys[0]), code_of(keys[known - 1]))
     previous, class_before, start = NONE, NONE, ZERO
@@ -230,17 +398,18 @@ def scan_keys_classes(work, keys, column):
             end += 1
         class_before = step_right(work, column, previous, code, start, class_before)
         previous, start = code, end
+    rate_gaps_apart(work, column, known)
 
 
 @kernel
 def scan_counts_classes(work, column):
     """Rate the cuts of a counted column for any number of classes."""
-    if work.n_present < 2:
+    if work.n_present < (1 if work.gaps == OWN_BRANCH and work.n_missing > 0 else 2):
         return
     n_codes = work.n_codes[column]
     for k in range(work.n_classes):
         work.missing[k] = work.counts[n_codes, k]
-    begin_sides(work)
+    begin_sides(work, work.n_present)
     if work.random_cuts:
         draw_cut(work, column, work.present[0], work.present[work.n_present - 1])
     previous, class_before, left_rows = NONE, NONE, ZERO
@@ -251,3 +420,4 @@ def scan_counts_classes(work, column):
         class_before = step_right(work, column, previous, code, left_rows, class_before)
         previous = code
         left_rows += work.code_rows[code]
+    rate_gaps_apart(work, column, left_rows)

@@ -41,6 +41,8 @@ class Recipe(NamedTuple):
     max_leaf_nodes: int
     max_features: int
     quinlan: bool
+    gaps: int = 0
+    max_p_value: float = 1.0
 
 
 class Data(NamedTuple):
@@ -59,8 +61,11 @@ class Data(NamedTuple):
     value_start: np.ndarray  # int64[column]
     fixed_cuts: np.ndarray  # bool[column]: thresholds are the values themselves, not midpoints
     has_missing: np.ndarray  # bool[column]
+    in_average: np.ndarray  # bool[column]: C4.5 counts the column's gain in the average
     rows: np.ndarray  # uint32[position]
-    weights: np.ndarray  # float64[row]
+    shares: np.ndarray  # float64[position]: the part of the row that is here; empty if rows are never divided
+    full_weights: np.ndarray  # float64[row]: of the whole row
+    weights: np.ndarray  # float64[row]: of the part of it in the node at hand
     weighted: bool
     classes: np.ndarray  # uint16[row], empty for a numeric target
     n_classes: int  # 0 for a numeric target
@@ -80,7 +85,10 @@ TABLE = [
     ("value_start", WHOLES),
     ("fixed_cuts", FLAGS),
     ("has_missing", FLAGS),
+    ("in_average", FLAGS),
     ("rows", ("uint32", 1)),
+    ("shares", REALS),
+    ("full_weights", REALS),
     ("weights", REALS),
     ("weighted", FLAG),
     ("classes", ("uint16", 1)),
@@ -104,6 +112,8 @@ RECIPE = [
     ("max_leaf_nodes", WHOLE),
     ("max_features", WHOLE),
     ("quinlan", FLAG),
+    ("gaps", WHOLE),
+    ("max_p_value", REAL),
 ]
 
 # The node being searched.
@@ -119,6 +129,10 @@ NODE = [
     ("drawn_cut", WHOLE),  # a cut drawn at random, -1 if all are to be rated
     ("drawn", REAL),  # its threshold, NaN if that follows from the cut
     ("n_rated", WHOLE),  # admissible cuts of the column so far
+    ("base", REAL),  # what the gains of the column's splits are taken from
+    ("portion", REAL),  # of a row without a value that stands for each value that occurs, else 0
+    ("gaps_disorder", REAL),  # absolute error: of the rows without a value, where they are left out
+    ("bits", REAL),  # split information of the split being rated, times the weight
 ]
 
 # Room to work in, made once per tree.
@@ -182,6 +196,7 @@ SLOTS = [
     ("filled", WHOLE),
     ("slot_score", REALS),
     ("slot_gain", REALS),  # parent's disorder minus the children's
+    ("slot_bits", REALS),  # split information times the weight
     ("slot_column", WHOLES),
     ("slot_kind", WHOLES),
     ("slot_cut", WHOLES),  # threshold splits: last code on the first side
@@ -203,7 +218,8 @@ TREE = [
     ("node_cut", WHOLES),
     ("node_first_child", ("int32", 1)),
     ("node_n_children", ("int32", 1)),
-    ("node_missing", ("int32", 1)),
+    ("node_missing", ("int32", 1)),  # branch of rows without a value, -1 if they go down every branch
+    ("node_share", REALS),  # the part of the parent's rows without a value that comes here
     ("node_set_start", WHOLES),
     ("node_weight", REALS),
     ("node_mean", REALS),
@@ -217,7 +233,12 @@ TREE = [
     ("set_words", WORDS),  # category sets of all subset splits
     ("sizes", WHOLES),  # rows of each branch of the node being divided
     ("starts", WHOLES),  # and where each branch begins
-    ("branch_weight", REALS),
+    ("branch_weight", REALS),  # known weight of each branch
+    ("branch_share", REALS),  # the part of a row without a value that each branch gets
+    ("branch_values", WHOLES),  # values of the column that go down each branch
+    ("spare_shares", REALS),
+    ("n_positions", WHOLE),  # where the part of the row list that is in use ends
+    ("in_place", FLAG),  # the branches of a node may take its place and more behind it
     ("heap", WHOLES),  # nodes waiting to be divided
     ("n_waiting", WHOLE),
     ("deferred", WHOLES),  # nodes left for later
@@ -230,7 +251,8 @@ FIELDS = TABLE + RECIPE + NODE + ROOM + GROUPS + MEDIANS + SLOTS + TREE
 ARRAYS = {name: kind for name, kind in FIELDS if kind[1] > 0}
 
 # Entries of `progress`.
-N_NODES, N_SET_WORDS, N_WAITING, N_DEFERRED, N_LEAVES, NODES_WANTED, WORDS_WANTED = range(7)
+N_NODES, N_SET_WORDS, N_WAITING, N_DEFERRED, N_LEAVES, N_POSITIONS = range(6)
+NODES_WANTED, WORDS_WANTED, ROWS_WANTED = range(6, 9)
 
 
 @replaced(lambda: build_struct("Work", FIELDS))
@@ -268,6 +290,8 @@ def take_recipe(work, recipe):
     work.max_leaf_nodes = recipe.max_leaf_nodes
     work.max_features = recipe.max_features
     work.quinlan = recipe.quinlan
+    work.gaps = recipe.gaps
+    work.max_p_value = recipe.max_p_value
 
 
 @part
@@ -286,39 +310,43 @@ def open_work(arrays, recipe, weighted, n_classes, target_line):
     work.n_waiting = work.progress[N_WAITING]
     work.n_deferred = work.progress[N_DEFERRED]
     work.n_leaves = work.progress[N_LEAVES]
+    work.n_positions = work.progress[N_POSITIONS]
     return work
 
 
 @kernel
-def close_work(work, nodes_wanted, words_wanted):
+def close_work(work, nodes_wanted, words_wanted, rows_wanted):
     """Write down how far the tree has come, and the room it needs to go on (0 if it is finished)."""
     work.progress[N_NODES] = work.n_nodes
     work.progress[N_SET_WORDS] = work.n_set_words
     work.progress[N_WAITING] = work.n_waiting
     work.progress[N_DEFERRED] = work.n_deferred
     work.progress[N_LEAVES] = work.n_leaves
+    work.progress[N_POSITIONS] = work.n_positions
     work.progress[NODES_WANTED] = nodes_wanted
     work.progress[WORDS_WANTED] = words_wanted
+    work.progress[ROWS_WANTED] = rows_wanted
 
 
 def make_arrays(data: Data, recipe: Recipe, n_rows: int) -> Any:
     """The arrays for growing a tree of `n_rows` rows. Pages that are never touched cost nothing."""
     categories = data.n_codes[~data.is_number]
-    n_branches = int(categories.max(initial=2))
+    n_branches = int(categories.max(initial=2)) + 2
     width = max(data.n_classes, 1)
-    n_groups = n_rows + 1 if data.n_classes == 0 else min(n_branches, max(n_rows, 1)) + 1
+    n_groups = n_rows + 2 if data.n_classes == 0 else min(n_branches, max(n_rows, 1)) + 1
     n_moments = n_groups if data.n_classes == 0 else 0
     n_ranked = n_rows if data.target_line >= 0 else 0
-    n_table = len(data.rows) if data.target_line >= 0 else 0
+    n_table = len(data.weights) if data.target_line >= 0 else 0
     sizes: dict[str, Any] = dict.fromkeys(ARRAYS, n_branches)
     sizes |= dict.fromkeys(("counts",), (MAX_NARROW_CODES + 1, max(width, 2)))
     sizes |= dict.fromkeys(("code_rows", "code_starts", "present"), MAX_NARROW_CODES + 1)
     sizes |= dict.fromkeys(("sorted_keys", "spare"), n_rows)
     sizes |= {
-        "labels": len(data.classes),
-        "centred": len(data.numbers),
+        "labels": len(data.rows) if data.n_classes else 0,
+        "centred": 0 if data.n_classes else len(data.rows),
+        "spare_shares": n_rows if len(data.shares) else 0,
         "state": 1,
-        "progress": 7,
+        "progress": 9,
         "marks": 4,
     }
     sizes |= dict.fromkeys(("totals", "left", "known", "missing", "first", "second", "group"), width)
@@ -329,7 +357,7 @@ def make_arrays(data: Data, recipe: Recipe, n_rows: int) -> Any:
     sizes |= dict.fromkeys(("ranked_row", "ranked_number"), n_ranked)
     sizes |= dict.fromkeys(("fenwick_weights", "fenwick_sums"), n_ranked + 1)
     sizes |= dict.fromkeys(("rank", "row_side"), n_table)
-    sizes |= dict.fromkeys(("side_total", "side_below", "side_median"), max(n_moments, 2))
+    sizes |= dict.fromkeys(("side_total", "side_below", "side_median"), max(n_moments, 3))
     sizes |= dict.fromkeys((name for name, _ in SLOTS), recipe.among)
     sizes |= {"slot_words": recipe.among * -(-n_branches // 64)}
     sizes |= dict.fromkeys((name for name, _ in TREE if name.startswith("node_")), 0)
@@ -341,9 +369,19 @@ def make_arrays(data: Data, recipe: Recipe, n_rows: int) -> Any:
     return with_more_room(arrays, min(2 * n_rows, 64) + n_branches, n_branches + 66)
 
 
-def with_more_room(arrays: Any, n_nodes: int, n_words: int) -> Any:
-    """The same arrays with room for that many more nodes and words of category sets; what is too small is doubled."""
+def with_more_room(arrays: Any, n_nodes: int, n_words: int, n_rows: int = 0) -> Any:
+    """The same arrays with room for that many more nodes, words of category sets and parts of rows.
+
+    What is too small is about doubled.
+    """
     larger = {}
+    if n_rows > 0:
+        length = len(arrays.rows) + max(n_rows, len(arrays.rows) // 2)
+        for name in ("rows", "shares", "labels", "centred"):
+            if len(getattr(arrays, name)):
+                larger[name] = _enlarged(getattr(arrays, name), length)
+        larger["keys"] = np.empty((len(arrays.keys), length), np.uint64)
+        larger["keys"][:, : arrays.keys.shape[1]] = arrays.keys
     if arrays.progress[N_NODES] + n_nodes > len(arrays.node_kind):
         for name in ARRAYS:
             if name.startswith("node_") or name in ("heap", "deferred"):
@@ -373,6 +411,7 @@ def add_node(work, lo, hi, depth, seed):
     work.node_first_child[node] = 0
     work.node_n_children[node] = 0
     work.node_missing[node] = 0
+    work.node_share[node] = 0.0
     work.node_set_start[node] = -1
     work.node_weight[node] = 0.0
     work.node_mean[node] = 0.0

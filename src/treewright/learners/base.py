@@ -11,9 +11,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from treewright.learners.parameters import CLASS_CRITERIA, NUMBER_CRITERIA, Plan, check_plan
+from treewright.learners.gaps import fill_gaps, refuse_gaps, refuse_unseen
+from treewright.learners.parameters import CLASS_CRITERIA, NUMBER_CRITERIA, Plan, check_plan, check_unseen
 from treewright.learners.weights import read_class_weights, read_weights
-from treewright.table import Table, read_classes, read_frame, read_like, read_numbers, target_name
+from treewright.table import Table, declared_classes, read_classes, read_frame, read_like, read_numbers, target_name
 from treewright.table.column import Column
 from treewright.tree import Target, Tree
 
@@ -34,6 +35,12 @@ class Training:
     classes: np.ndarray  # in the user's own type, empty for numbers
     answers: np.ndarray  # class labels (uint16), or numbers (float64)
     weights: np.ndarray
+    whole: np.ndarray | None = None  # values of the table that the rows come from, if some were set aside
+
+    @property
+    def table(self) -> np.ndarray:
+        """Values of all rows, those set aside included."""
+        return self.values if self.whole is None else self.whole
 
     def rows(self, taken: np.ndarray) -> Training:
         """Some of the rows, with the same columns and classes."""
@@ -42,6 +49,7 @@ class Training:
             values=np.asfortranarray(self.values[taken]),
             answers=self.answers[taken],
             weights=self.weights[taken],
+            whole=self.table,
         )
 
 
@@ -67,11 +75,12 @@ class TreeLearner(BaseEstimator):
             A row of weight 2 counts as two rows; one of weight 0 is left out.
         """
         plan = self._plan()
+        check_unseen(getattr(self, "unseen", "as_missing"))
         self._check_pruning()
         seed = self._seed(plan)
         table = self._read_table(X)
         training = self._read_training(table, y, sample_weight)
-        tree = self._cut_to_size(self._grow(training, plan, seed), training)
+        tree = self._fit_tree(training, plan, seed)
         self._keep_names(table)
         self._keep_classes(training.classes)
         self.n_features_in_ = len(table.columns)
@@ -84,6 +93,13 @@ class TreeLearner(BaseEstimator):
 
         check_is_fitted(self)
         return leaves_of(self.tree_, self._read_rows(X))
+
+    def _answer(self, X: Any) -> np.ndarray:
+        """What the tree answers for each row: class shares, or one number."""
+        from treewright.tree.grow import answers_of
+
+        check_is_fitted(self)
+        return answers_of(self.tree_, self._read_rows(X))
 
     def decision_path(self, X: Any) -> csr_matrix:
         """The nodes that each row passes: a sparse matrix of rows by nodes, 1 where a row has been."""
@@ -146,17 +162,22 @@ class TreeLearner(BaseEstimator):
 
     def _read_rows(self, X: Any) -> np.ndarray:
         """A new table in the terms of the one that the tree grew from."""
-        return read_like(
+        values = read_like(
             X,
             self.tree_.columns,
             named=hasattr(self, "feature_names_in_"),
             learner=type(self).__name__,
             numeric_features=getattr(self, "numeric_features", None),
         )
+        if self.tree_.unseen == "error":
+            refuse_unseen(self.tree_.columns, values)
+        if getattr(self, "missing", None) == "error":
+            refuse_gaps(self.tree_.columns, values)
+        return values
 
     def _read_training(self, table: Table, y: Any, sample_weight: Any) -> Training:
-        answers, classes = self._read_target(y)
-        target = Target(target_name(y), tuple(classes.tolist()))
+        answers, classes, declared = self._read_target(y)
+        target = Target(target_name(y), declared)
         n_rows = len(table.values)
         if len(answers) != n_rows:
             raise ValueError(f"X has {n_rows} rows, but y has {len(answers)} values; give one target value per row")
@@ -171,8 +192,8 @@ class TreeLearner(BaseEstimator):
         training = Training(table.columns, table.values, target, classes, answers, weights)
         return training if kept.all() else _leave_out(training, kept)
 
-    def _read_target(self, y: Any) -> tuple[np.ndarray, np.ndarray]:
-        """The answers to learn, and the classes if they are labels."""
+    def _read_target(self, y: Any) -> tuple[np.ndarray, np.ndarray, tuple[Any, ...]]:
+        """The answers to learn; if they are labels, the classes that occur in ascending order, and all by label."""
         raise NotImplementedError
 
     def _weigh_classes(self, target: Target, answers: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -182,10 +203,14 @@ class TreeLearner(BaseEstimator):
         """Classifiers keep their classes in the user's own type."""
 
     def _grow(self, training: Training, plan: Plan, seed: int) -> Tree:
+        """The full tree of these rows."""
         from treewright.tree.grow import grow
 
         is_classes = training.target.is_classes
-        return grow(
+        if plan.missing == "error":
+            refuse_gaps(training.columns, training.values)
+        training, filling = fill_gaps(training, plan)
+        tree = grow(
             training.columns,
             training.values,
             training.target,
@@ -198,7 +223,10 @@ class TreeLearner(BaseEstimator):
             labels=training.answers if is_classes else None,
             numbers=None if is_classes else training.answers,
             oblivious=plan.oblivious,
+            unseen=check_unseen(getattr(self, "unseen", "as_missing")),
+            rows_of_file=len(training.table),
         )
+        return tree if filling is None else tree.replace(filling=filling)
 
     def _check_pruning(self) -> None:
         if getattr(self, "prune", None) is not None:
@@ -206,13 +234,13 @@ class TreeLearner(BaseEstimator):
 
             check_pruning(self)
 
-    def _cut_to_size(self, tree: Tree, training: Training) -> Tree:
-        """The grown tree, pruned if the learner is asked to."""
+    def _fit_tree(self, training: Training, plan: Plan, seed: int) -> Tree:
+        """The tree of these rows, pruned if the learner is asked to."""
         if getattr(self, "prune", None) is None:
-            return tree
-        from treewright.learners.pruning import prune_grown
+            return self._grow(training, plan, seed)
+        from treewright.learners.pruning import grow_to_size
 
-        return prune_grown(self, tree, training)
+        return grow_to_size(self, training, plan, seed)
 
     def _plan(self) -> Plan:
         """The choices of the recipe and of the user, checked."""
@@ -242,13 +270,22 @@ class TreeClassifier(ClassifierMixin, TreeLearner):
 
     def predict(self, X: Any) -> np.ndarray:
         """The class of each row; of classes with equal weight in the leaf, the first."""
-        leaves = self.apply(X)
-        return self.classes_[self.tree_.value.argmax(axis=1)[leaves]]
+        return self._named(self._answer(X).argmax(axis=1))
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """The share of each class, in the order of `classes_`, in the leaf that a row reaches."""
-        leaves = self.apply(X)
-        return self.tree_.value[leaves]
+        return self._answer(X)[:, self._labels_of_classes()]
+
+    def _labels_of_classes(self) -> np.ndarray:
+        """The tree's label of each of `classes_`: the tree keeps the order in which a target declares its classes."""
+        label_of = {name: label for label, name in enumerate(self.tree_.target.classes)}
+        return np.array([label_of[name] for name in self.classes_.tolist()], dtype=np.intp)
+
+    def _named(self, labels: np.ndarray) -> np.ndarray:
+        """Classes in the user's own type, given the tree's labels."""
+        place = np.zeros(len(self.tree_.target.classes), dtype=np.intp)
+        place[self._labels_of_classes()] = np.arange(len(self.classes_))
+        return self.classes_[place[labels]]
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """The natural logarithm of `predict_proba`; minus infinity for a class that is not in the leaf."""
@@ -260,14 +297,20 @@ class TreeClassifier(ClassifierMixin, TreeLearner):
         codes, classes = read_classes(y)
         return float(super().score(X, classes[codes], sample_weight))
 
-    def _read_target(self, y: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _read_target(self, y: Any) -> tuple[np.ndarray, np.ndarray, tuple[Any, ...]]:
         labels, classes = read_classes(y)
         if len(classes) > MOST_CLASSES:
             raise ValueError(
                 f"y has {len(classes)} classes, and a tree can tell {MOST_CLASSES} apart; "
                 "use a regressor if they are quantities"
             )
-        return labels.astype(np.uint16), classes
+        found = classes.tolist()
+        declared = declared_classes(y) or ()
+        # The tree keeps the declared order, which breaks ties, and classes that only were declared.
+        label_of = {name: label for label, name in enumerate(declared)}
+        if len(declared) > MOST_CLASSES or any(name not in label_of for name in found):
+            return labels.astype(np.uint16), classes, tuple(found)
+        return np.array([label_of[name] for name in found], np.uint16)[labels], classes, declared
 
     def _keep_classes(self, classes: np.ndarray) -> None:
         self.classes_ = classes
@@ -293,16 +336,15 @@ class TreeRegressor(RegressorMixin, TreeLearner):
 
     def predict(self, X: Any) -> np.ndarray:
         """The number that each row's leaf stands for."""
-        leaves = self.apply(X)
-        return self.tree_.value[leaves, 0]
+        return self._answer(X)[:, 0]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The coefficient of determination: 1 is perfect, 0 as good as the mean."""
         return float(super().score(X, read_numbers(y), sample_weight))
 
-    def _read_target(self, y: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _read_target(self, y: Any) -> tuple[np.ndarray, np.ndarray, tuple[Any, ...]]:
         # Growth needs memory of its own: an array that is read-only would be compiled for once more.
-        return np.require(read_numbers(y), requirements=["C", "W"]), np.empty(0)
+        return np.require(read_numbers(y), requirements=["C", "W"]), np.empty(0), ()
 
     def _grow(self, training: Training, plan: Plan, seed: int) -> Tree:
         if plan.criterion == "poisson":

@@ -25,6 +25,11 @@ class ObliviousTreeClassifier(TreeClassifier):
         Most questions, at most 16: each doubles the leaves.
     min_gain : float, default=0.0
         Least gain of a question over all rows, in the unit of the criterion.
+    missing : str, default="learned"
+        What becomes of missing values, in training and in prediction: see `docs/missing_values.md`.
+    unseen : {"as_missing", "stop", "majority", "error"}, default="as_missing"
+        What becomes of categories that were not there in training: they count as missing, the node answers that asks
+        for them, they follow the most rows, or they are refused.
     class_weight : dict, "balanced" or None, default=None
         What a row of each class weighs.
     categorical_features, numeric_features : list of names or positions, mask, "all" or None, default=None
@@ -53,6 +58,8 @@ class ObliviousTreeClassifier(TreeClassifier):
         categorical: str = "subset",
         max_depth: int = 6,
         min_gain: float = 0.0,
+        missing: Any = "learned",
+        unseen: str = "as_missing",
         class_weight: Any = None,
         categorical_features: Any = None,
         numeric_features: Any = None,
@@ -62,6 +69,8 @@ class ObliviousTreeClassifier(TreeClassifier):
         self.categorical = categorical
         self.max_depth = max_depth
         self.min_gain = min_gain
+        self.missing = missing
+        self.unseen = unseen
         self.class_weight = class_weight
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
@@ -82,6 +91,11 @@ class ObliviousTreeRegressor(TreeRegressor):
         Most questions, at most 16: each doubles the leaves.
     min_gain : float, default=0.0
         Least gain of a question over all rows, in the unit of the criterion.
+    missing : str, default="learned"
+        What becomes of missing values, in training and in prediction: see `docs/missing_values.md`.
+    unseen : {"as_missing", "stop", "majority", "error"}, default="as_missing"
+        What becomes of categories that were not there in training: they count as missing, the node answers that asks
+        for them, they follow the most rows, or they are refused.
     categorical_features, numeric_features : list of names or positions, mask, "all" or None, default=None
         Columns to be read otherwise than their type says.
     n_jobs : int or None, default=None
@@ -105,6 +119,8 @@ class ObliviousTreeRegressor(TreeRegressor):
         categorical: str = "subset",
         max_depth: int = 6,
         min_gain: float = 0.0,
+        missing: Any = "learned",
+        unseen: str = "as_missing",
         categorical_features: Any = None,
         numeric_features: Any = None,
         n_jobs: int | None = None,
@@ -113,6 +129,8 @@ class ObliviousTreeRegressor(TreeRegressor):
         self.categorical = categorical
         self.max_depth = max_depth
         self.min_gain = min_gain
+        self.missing = missing
+        self.unseen = unseen
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
         self.n_jobs = n_jobs

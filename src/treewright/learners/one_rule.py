@@ -242,6 +242,7 @@ def build_tree(training: Training, rule: OneRule) -> Tree:
         threshold=threshold,
         first_child=np.array(first_child, dtype=np.int32),
         n_children=n_children,
+        share=np.zeros(n_nodes),
         missing_branch=missing_branch,
         set_start=np.full(n_nodes, -1, dtype=np.int64),
         category_sets=np.empty(0, dtype=np.uint64),

@@ -16,6 +16,21 @@ CLASS_CRITERIA = ("gini", "information_gain", "gain_ratio", "error")
 NUMBER_CRITERIA = ("squared_error", "sdr", "absolute_error", "poisson")
 CATEGORICAL = ("subset", "multiway", "one_vs_rest")
 
+# What becomes of missing values, and of categories that were not there in training.
+MISSING = (
+    "learned",
+    "fractional",
+    "majority",
+    "class_majority",
+    "every_value",
+    "all_branches",
+    "model",
+    "branch",
+    "surrogate",
+    "error",
+)
+UNSEEN = ("as_missing", "stop", "majority", "error")
+
 # Deeper than any tree can be, and still a depth that the growth room can hold.
 NO_DEPTH_LIMIT = 2**31 - 1
 
@@ -33,7 +48,7 @@ class Plan:
     Parameters
     ----------
     criterion, categorical, candidates, splitter, max_depth, min_samples_split, min_samples_leaf, min_gain, \
-    max_leaf_nodes, max_features, n_jobs
+    max_leaf_nodes, max_features, n_jobs, missing, max_p_value
         As `DecisionTreeClassifier` describes them.
     quinlan : bool, default=False
         Whether to choose splits by all of C4.5's rules.
@@ -55,6 +70,8 @@ class Plan:
     max_leaf_nodes: int | None = None
     max_features: int | float | str | None = None
     n_jobs: int | None = None
+    missing: str | tuple[str, str] = "learned"
+    max_p_value: float = 1.0
     quinlan: bool = False
     oblivious: bool = False
 
@@ -80,6 +97,13 @@ class Plan:
             "subset": layout.SUBSET,
             "one_vs_rest": layout.ONE_VS_REST,
         }
+        gaps = {
+            "fractional": layout.FRACTIONAL,
+            "every_value": layout.EVERY_VALUE,
+            "all_branches": layout.ALL_BRANCHES,
+            "branch": layout.OWN_BRANCH,
+            "surrogate": layout.SURROGATE,
+        }
         among = self.splitter[1] if isinstance(self.splitter, tuple) else 1
         return Recipe(
             criterion=CRITERIA[self.criterion],
@@ -94,6 +118,8 @@ class Plan:
             max_leaf_nodes=min(self.max_leaf_nodes or 0, NO_DEPTH_LIMIT),
             max_features=_columns(self.max_features, n_columns),
             quinlan=self.quinlan,
+            gaps=int(gaps[self.missing]) if self.missing in gaps else int(layout.LEARNED),
+            max_p_value=self.max_p_value,
         )
 
 
@@ -122,13 +148,25 @@ def check_plan(parameters: Mapping[str, Any], criteria: tuple[str, ...]) -> Plan
         )
     checked = {name: _CHECKS[name](name, value) if name in _CHECKS else value for name, value in chosen.items()}
     plan = Plan(**checked)
+    _check_gaps(plan)
     if plan.oblivious:
         _check_oblivious(plan)
     return plan
 
 
+def _check_gaps(plan: Plan) -> None:
+    """Refuse strategies for missing values that the other choices do not allow."""
+    if plan.missing == "surrogate" and plan.categorical == "multiway":
+        raise ValueError("missing is 'surrogate', which stands in for splits in two; use 'fractional' or 'branch'")
+    if plan.missing == "every_value" and plan.criterion == "absolute_error":
+        raise ValueError("missing is 'every_value', which medians cannot follow; use 'fractional' or 'learned'")
+
+
 def _check_oblivious(plan: Plan) -> None:
     _check_choice("categorical", plan.categorical, ("subset", "one_vs_rest"))
+    allowed = ("learned", "majority", "class_majority", "model", "error")
+    if not isinstance(plan.missing, tuple):
+        _check_choice("missing", plan.missing, allowed)
     if plan.max_depth is None or plan.max_depth > MOST_LEVELS:
         raise parameter_error(
             "max_depth",
@@ -289,6 +327,29 @@ def _check_n_jobs(name: str, value: Any) -> int | None:
     return None if value is None else int(value)
 
 
+def _check_missing(name: str, value: Any) -> Any:
+    for strategy in ("majority", "class_majority"):
+        if _is_text(_pair(value, strategy), "mean", "median"):
+            return strategy, str(value[1])
+    if not _is_text(value, *MISSING):
+        listed = ", ".join(repr(choice) for choice in MISSING[:-1])
+        raise parameter_error(
+            name, value, f"one of {listed}, {MISSING[-1]!r}, or ('majority', 'mean') with the mean for numbers"
+        )
+    return value
+
+
+def check_unseen(value: Any) -> str:
+    """What becomes of categories that were not there in training."""
+    return str(_check_choice("unseen", value, UNSEEN))
+
+
+def _check_p_value(name: str, value: Any) -> float:
+    if not is_real(value) or not 0.0 < value <= 1.0:
+        raise parameter_error(name, value, "a number above 0.0 and up to 1.0, which tests nothing")
+    return float(value)
+
+
 _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "categorical": _check_categorical,
     "candidates": _check_candidates,
@@ -300,4 +361,6 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "max_leaf_nodes": _limit(2),
     "max_features": _check_max_features,
     "n_jobs": _check_n_jobs,
+    "missing": _check_missing,
+    "max_p_value": _check_p_value,
 }

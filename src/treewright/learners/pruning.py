@@ -12,6 +12,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from treewright.learners.base import Training, TreeClassifier, TreeLearner
+from treewright.learners.gaps import fill_gaps
+from treewright.learners.parameters import Plan, is_real
 from treewright.learners.weights import read_weights
 from treewright.table import read_classes, read_like, read_numbers
 from treewright.tree import Node, Tree
@@ -219,8 +221,9 @@ def cost_complexity_path(model: Any, *, risk: str = "error") -> methods.PruningP
     return methods.weakest_links(_tree_of(model), _check_risk(risk))[1]
 
 
-# Pruning while fitting: what needs no rows that the tree has not seen, or leaves some out by itself.
-WHILE_FITTING = ("cost_complexity", *FOR_CLASSES, "collapse")
+# Pruning while fitting: "reduced_error" leaves some of the rows out of growth by itself.
+WHILE_FITTING = ("cost_complexity", "reduced_error", *FOR_CLASSES, "collapse")
+VARIANTS = ("j48", "c4.5r8")
 FOLDS = 10
 
 
@@ -234,19 +237,77 @@ def check_pruning(learner: TreeLearner) -> None:
     if getattr(learner, "alpha", "cv") != "cv":
         _check_number("alpha", learner.alpha, 0.0, math.inf)
     _check_number("confidence", getattr(learner, "confidence", 0.25), 0.0, 1.0)
+    share = getattr(learner, "pruning_share", 0.5)
+    if not is_real(share) or not 0.0 < share <= 0.5:
+        raise ValueError(f"pruning_share is {share!r}; give a part of the rows above 0.0 and up to 0.5")
+    if getattr(learner, "variant", "j48") not in VARIANTS:
+        raise ValueError(f"variant is {learner.variant!r}; give 'j48' or 'c4.5r8'")
 
 
-def prune_grown(learner: TreeLearner, tree: Tree, training: Training) -> Tree:
-    """The tree that a learner has just grown, pruned as its parameters say."""
-    method = learner.prune
-    if method != "cost_complexity":
-        pruned: Tree = prune(tree, method, confidence=getattr(learner, "confidence", 0.25))
-        return pruned
-    alpha = getattr(learner, "alpha", "cv")
-    if alpha == "cv":
-        folds = min(FOLDS, len(training.answers))
-        alpha = _judge(learner, training, folds, 1.0, "error").alpha if folds > 1 else 0.0
-    return methods.prune_by_cost_complexity(tree, float(alpha))
+def grow_to_size(learner: TreeLearner, training: Training, plan: Plan, seed: int) -> Tree:
+    """Grow a learner's tree and prune it as its parameters say."""
+    if learner.prune == "reduced_error":
+        growing, held = deal_out(training, learner.pruning_share)
+        tree = learner._grow(training.rows(growing), plan, seed)
+        rows = training.rows(held)
+        return methods.prune_by_reduced_error(tree, rows.values, rows.answers, rows.weights)
+    tree = learner._grow(training, plan, seed)
+    if learner.prune == "cost_complexity":
+        alpha = getattr(learner, "alpha", "cv")
+        if alpha == "cv":
+            folds = min(FOLDS, len(training.answers))
+            alpha = _judge(learner, training, folds, 1.0, "error").alpha if folds > 1 else 0.0
+        return methods.prune_by_cost_complexity(tree, float(alpha))
+    if learner.prune == "error_based" and plan.quinlan:
+        return _prune_as_quinlan(learner, methods.collapse_by_errors(tree), training, plan)
+    pruned: Tree = prune(tree, learner.prune, confidence=getattr(learner, "confidence", 0.25))
+    return pruned
+
+
+def _prune_as_quinlan(learner: TreeLearner, tree: Tree, training: Training, plan: Plan) -> Tree:
+    # Rows that go whole down several branches, or by values, do not add up when a subtree takes over its parent's rows.
+    raises = learner.subtree_raising and plan.missing not in ("all_branches", "every_value")
+    if not raises or tree.n_leaves == 1:
+        return methods.prune_by_estimated_error(tree, learner.confidence, learner.variant)
+    filled = fill_gaps(training, plan)[0]
+    rows = methods.Rows(filled.values, filled.answers, filled.weights)
+    return methods.prune_and_raise(tree, rows, learner.confidence, learner.variant)
+
+
+def deal_out(training: Training, share: float) -> tuple[np.ndarray, np.ndarray]:
+    """The rows to grow a tree from and those to prune it with, as Weka deals them: every class in the same share.
+
+    Nothing is random. Rows are grouped by class (or sorted by a numeric target), dealt to as many folds as the share
+    asks for, and the last fold prunes.
+    """
+    n_folds = max(2, round(1.0 / share))
+    order = group_by_class(training.answers) if training.target.is_classes else np.argsort(training.answers)
+    dealt = np.concatenate([order[start::n_folds] for start in range(n_folds)])
+    n_last = len(order) // n_folds
+    if n_last == 0:
+        raise ValueError(
+            f"reduced_error pruning needs at least {n_folds} rows to set a share of {share:.3g} aside, not {len(order)}"
+        )
+    return dealt[:-n_last], dealt[-n_last:]
+
+
+def group_by_class(labels: np.ndarray) -> np.ndarray:
+    """The order of rows in which Weka stratifies: rows of a class are swapped together, in place.
+
+    >>> group_by_class(np.array([0, 1, 0, 2, 1])).tolist()
+    [0, 2, 1, 4, 3]
+    """
+    order = list(range(len(labels)))
+    label = labels.tolist()
+    at = 1
+    while at < len(order):
+        wanted = label[order[at - 1]]
+        for later in range(at, len(order)):
+            if label[order[later]] == wanted:
+                order[at], order[later] = order[later], order[at]
+                at += 1
+        at += 1
+    return np.array(order, dtype=np.intp)
 
 
 def _tree_of(model: Any) -> Tree:

@@ -8,9 +8,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from treewright.learners.base import TreeClassifier, TreeRegressor
-from treewright.table import Kind, Table
+from treewright.learners.base import Training, TreeClassifier, TreeRegressor
+from treewright.learners.parameters import Plan
+from treewright.learners.weights import read_weights
+from treewright.table import Kind, Table, has_label, take_rows
 from treewright.table.categories import some
+from treewright.tree import SplitKind, Tree
+from treewright.tree.prune import collapse_by_errors
+
+# Numbers that Weka takes for equal.
+WEKA_CLOSE = 1e-6
 
 
 class ID3Classifier(TreeClassifier):
@@ -27,6 +34,11 @@ class ID3Classifier(TreeClassifier):
         Least rows, or share of all rows, of a node that is split.
     min_gain : float, default=0.0
         Least information gain of a split, in bits.
+    missing : str, default="learned"
+        What becomes of missing values, in training and in prediction: see `docs/missing_values.md`.
+    unseen : {"as_missing", "stop", "majority", "error"}, default="as_missing"
+        What becomes of categories that were not there in training: they count as missing, the node answers that asks
+        for them, they follow the most rows, or they are refused.
     class_weight : dict, "balanced" or None, default=None
         What a row of each class weighs.
     categorical_features : list of names or positions, boolean mask, "all" or None, default=None
@@ -60,6 +72,8 @@ class ID3Classifier(TreeClassifier):
         max_depth: int | None = None,
         min_samples_split: int | float = 2,
         min_gain: float = 0.0,
+        missing: Any = "learned",
+        unseen: str = "as_missing",
         class_weight: Any = None,
         categorical_features: Any = None,
         n_jobs: int | None = None,
@@ -67,6 +81,8 @@ class ID3Classifier(TreeClassifier):
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_gain = min_gain
+        self.missing = missing
+        self.unseen = unseen
         self.class_weight = class_weight
         self.categorical_features = categorical_features
         self.n_jobs = n_jobs
@@ -94,7 +110,9 @@ class ID3Classifier(TreeClassifier):
 class C45Classifier(TreeClassifier):
     """C4.5 (Quinlan 1993, 1996): the best gain ratio among the columns whose gain is at least average.
 
-    A branch for each category; a threshold for a number, which pays for its choice. Pruned only if asked.
+    A branch for each category; a threshold for a number, which pays for its choice; a row with a gap goes down every
+    branch in part; and the tree is pruned by upper bounds of its errors. It is the tree that Weka's J48 grows, to the
+    last digit: see `docs/c45.md`.
 
     Parameters
     ----------
@@ -102,12 +120,22 @@ class C45Classifier(TreeClassifier):
         Most tests from the root to a leaf. Lower it for a tree that can be read and that overfits less.
     min_samples_leaf : int or float, default=2
         Least weight, or share of all rows, in at least two branches of a split. Raise it for noisy data.
-    prune : str or None, default=None
-        Cut the grown tree to size by one of the methods of `treewright.prune`: "error_based", which is C4.5's own (by
-        subtree replacement, raising is not there yet), "pessimistic", "minimum_description_length", "collapse" or
-        "cost_complexity".
+    prune : {"error_based", "reduced_error", None} or another method of `treewright.prune`, default="error_based"
+        How the grown tree is cut to size: by C4.5's own upper bounds of the error, or by rows that are held back.
+        Even with None, splits that make no difference on the training rows are taken back.
     confidence : float, default=0.25
         For "error_based": smaller means a smaller tree.
+    subtree_raising : bool, default=True
+        For "error_based": whether the largest branch of a node may take its place.
+    pruning_share : float, default=1/3
+        For "reduced_error": the part of the rows that is held back from growth.
+    variant : {"j48", "c4.5r8"}, default="j48"
+        Whose error bounds to use where they differ: Weka's, or those of Quinlan's release 8.
+    missing : str, default="fractional"
+        What becomes of missing values, in training and in prediction: see `docs/missing_values.md`.
+    unseen : {"as_missing", "stop", "majority", "error"}, default="as_missing"
+        What becomes of categories that were not there in training: they count as missing, the node answers that asks
+        for them, they follow the most rows, or they are refused.
     class_weight : dict, "balanced" or None, default=None
         What a row of each class weighs.
     categorical_features, numeric_features : list of names or positions, mask, "all" or None, default=None
@@ -134,8 +162,13 @@ class C45Classifier(TreeClassifier):
         *,
         max_depth: int | None = None,
         min_samples_leaf: int | float = 2,
-        prune: str | None = None,
+        prune: str | None = "error_based",
         confidence: float = 0.25,
+        subtree_raising: bool = True,
+        pruning_share: float = 1 / 3,
+        variant: str = "j48",
+        missing: Any = "fractional",
+        unseen: str = "as_missing",
         class_weight: Any = None,
         categorical_features: Any = None,
         numeric_features: Any = None,
@@ -145,10 +178,66 @@ class C45Classifier(TreeClassifier):
         self.min_samples_leaf = min_samples_leaf
         self.prune = prune
         self.confidence = confidence
+        self.subtree_raising = subtree_raising
+        self.pruning_share = pruning_share
+        self.variant = variant
+        self.missing = missing
+        self.unseen = unseen
         self.class_weight = class_weight
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
         self.n_jobs = n_jobs
+
+    def _read_training(self, table: Table, y: Any, sample_weight: Any) -> Training:
+        labelled = has_label(y)
+        if labelled is None:
+            return super()._read_training(table, y, sample_weight)
+        # Rows without a class are not learned from, but a threshold may be a value of theirs, as in Weka.
+        rows = np.flatnonzero(labelled)
+        weights = read_weights(sample_weight, len(labelled))[rows]
+        known = replace(table, values=np.asfortranarray(table.values[rows]))
+        training = super()._read_training(known, take_rows(y, rows), weights)
+        return replace(training, whole=table.values)
+
+    def _grow(self, training: Training, plan: Plan, seed: int) -> Tree:
+        tree = super()._grow(training, plan, seed)
+        return lower_thresholds(tree, training.table)
+
+    def _fit_tree(self, training: Training, plan: Plan, seed: int) -> Tree:
+        if self.prune is None:
+            return collapse_by_errors(self._grow(training, plan, seed))
+        return super()._fit_tree(training, plan, seed)
+
+
+def lower_thresholds(tree: Tree, values: np.ndarray) -> Tree:
+    """C4.5 lowers a threshold to the largest value of its column, in the whole table, that is not above it.
+
+    Weka compares to within 1e-6, here and when it asks for the threshold.
+    """
+    lowered = np.array(tree.threshold)
+    numeric = np.array([column.is_numeric for column in tree.columns])
+    nodes = np.flatnonzero(tree.kind == SplitKind.THRESHOLD)
+    nodes = nodes[numeric[tree.column[nodes]] & np.isfinite(tree.threshold[nodes])]
+    for place in np.unique(tree.column[nodes]):
+        line = values[:, place]
+        distinct = np.unique(line[~np.isnan(line)])
+        for node in nodes[tree.column[nodes] == place]:
+            threshold = tree.threshold[node]
+            end = max(np.searchsorted(distinct, threshold + WEKA_CLOSE), np.searchsorted(distinct, threshold, "right"))
+            last = int(end) - 1
+            lowered[node] = distinct[last]
+            if last > 0 and distinct[last - 1] > distinct[last] - WEKA_CLOSE:
+                lowered[node] = _first_of_close(line, distinct[last])
+    return tree.replace(threshold=lowered, tolerance=WEKA_CLOSE)
+
+
+def _first_of_close(line: np.ndarray, largest: float) -> float:
+    """The value Weka ends up with on its way through a column: one that no later one exceeds by more than 1e-6."""
+    found = -np.inf
+    for value in line[(line > largest - 10 * WEKA_CLOSE) & (line <= largest)].tolist():
+        if value > found + WEKA_CLOSE:
+            found = value
+    return found
 
 
 class CARTClassifier(TreeClassifier):
@@ -172,6 +261,13 @@ class CARTClassifier(TreeClassifier):
     alpha : float or "cv", default="cv"
         For "cost_complexity": the price of a leaf, as a share of all weight, or chosen by ten-fold cross-validation
         as the smallest tree within a standard error of the best. Nothing in it is random.
+    pruning_share : float, default=1/3
+        For "reduced_error": the part of the rows that is held back from growth.
+    missing : str, default="learned"
+        What becomes of missing values, in training and in prediction: see `docs/missing_values.md`.
+    unseen : {"as_missing", "stop", "majority", "error"}, default="as_missing"
+        What becomes of categories that were not there in training: they count as missing, the node answers that asks
+        for them, they follow the most rows, or they are refused.
     class_weight : dict, "balanced" or None, default=None
         What a row of each class weighs.
     categorical_features, numeric_features : list of names or positions, mask, "all" or None, default=None
@@ -200,6 +296,9 @@ class CARTClassifier(TreeClassifier):
         max_leaf_nodes: int | None = None,
         prune: str | None = None,
         alpha: float | str = "cv",
+        pruning_share: float = 1 / 3,
+        missing: Any = "learned",
+        unseen: str = "as_missing",
         class_weight: Any = None,
         categorical_features: Any = None,
         numeric_features: Any = None,
@@ -212,6 +311,9 @@ class CARTClassifier(TreeClassifier):
         self.max_leaf_nodes = max_leaf_nodes
         self.prune = prune
         self.alpha = alpha
+        self.pruning_share = pruning_share
+        self.missing = missing
+        self.unseen = unseen
         self.class_weight = class_weight
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
@@ -239,6 +341,13 @@ class CARTRegressor(TreeRegressor):
     alpha : float or "cv", default="cv"
         For "cost_complexity": the price of a leaf, as a share of all weight, or chosen by ten-fold cross-validation
         as the smallest tree within a standard error of the best. Nothing in it is random.
+    pruning_share : float, default=1/3
+        For "reduced_error": the part of the rows that is held back from growth.
+    missing : str, default="learned"
+        What becomes of missing values, in training and in prediction: see `docs/missing_values.md`.
+    unseen : {"as_missing", "stop", "majority", "error"}, default="as_missing"
+        What becomes of categories that were not there in training: they count as missing, the node answers that asks
+        for them, they follow the most rows, or they are refused.
     categorical_features, numeric_features : list of names or positions, mask, "all" or None, default=None
         Columns to be read otherwise than their type says.
     n_jobs : int or None, default=None
@@ -264,6 +373,9 @@ class CARTRegressor(TreeRegressor):
         max_leaf_nodes: int | None = None,
         prune: str | None = None,
         alpha: float | str = "cv",
+        pruning_share: float = 1 / 3,
+        missing: Any = "learned",
+        unseen: str = "as_missing",
         categorical_features: Any = None,
         numeric_features: Any = None,
         n_jobs: int | None = None,
@@ -275,6 +387,9 @@ class CARTRegressor(TreeRegressor):
         self.max_leaf_nodes = max_leaf_nodes
         self.prune = prune
         self.alpha = alpha
+        self.pruning_share = pruning_share
+        self.missing = missing
+        self.unseen = unseen
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
         self.n_jobs = n_jobs
@@ -291,6 +406,11 @@ class DecisionStumpClassifier(TreeClassifier):
         How a column of categories is split.
     min_samples_leaf : int or float, default=1
         Least rows, or share of all rows, on both sides.
+    missing : str, default="learned"
+        What becomes of missing values, in training and in prediction: see `docs/missing_values.md`.
+    unseen : {"as_missing", "stop", "majority", "error"}, default="as_missing"
+        What becomes of categories that were not there in training: they count as missing, the node answers that asks
+        for them, they follow the most rows, or they are refused.
     class_weight : dict, "balanced" or None, default=None
         What a row of each class weighs.
     categorical_features, numeric_features : list of names or positions, mask, "all" or None, default=None
@@ -316,6 +436,8 @@ class DecisionStumpClassifier(TreeClassifier):
         criterion: str = "gini",
         categorical: str = "subset",
         min_samples_leaf: int | float = 1,
+        missing: Any = "learned",
+        unseen: str = "as_missing",
         class_weight: Any = None,
         categorical_features: Any = None,
         numeric_features: Any = None,
@@ -324,6 +446,8 @@ class DecisionStumpClassifier(TreeClassifier):
         self.criterion = criterion
         self.categorical = categorical
         self.min_samples_leaf = min_samples_leaf
+        self.missing = missing
+        self.unseen = unseen
         self.class_weight = class_weight
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
@@ -341,6 +465,11 @@ class DecisionStumpRegressor(TreeRegressor):
         How a column of categories is split.
     min_samples_leaf : int or float, default=1
         Least rows, or share of all rows, on both sides.
+    missing : str, default="learned"
+        What becomes of missing values, in training and in prediction: see `docs/missing_values.md`.
+    unseen : {"as_missing", "stop", "majority", "error"}, default="as_missing"
+        What becomes of categories that were not there in training: they count as missing, the node answers that asks
+        for them, they follow the most rows, or they are refused.
     categorical_features, numeric_features : list of names or positions, mask, "all" or None, default=None
         Columns to be read otherwise than their type says.
     n_jobs : int or None, default=None
@@ -363,6 +492,8 @@ class DecisionStumpRegressor(TreeRegressor):
         criterion: str = "squared_error",
         categorical: str = "subset",
         min_samples_leaf: int | float = 1,
+        missing: Any = "learned",
+        unseen: str = "as_missing",
         categorical_features: Any = None,
         numeric_features: Any = None,
         n_jobs: int | None = None,
@@ -370,6 +501,8 @@ class DecisionStumpRegressor(TreeRegressor):
         self.criterion = criterion
         self.categorical = categorical
         self.min_samples_leaf = min_samples_leaf
+        self.missing = missing
+        self.unseen = unseen
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
         self.n_jobs = n_jobs
@@ -392,6 +525,11 @@ class RandomTreeClassifier(TreeClassifier):
         Least rows, or share of all rows, of a node that is split.
     min_samples_leaf : int or float, default=1
         Least rows, or share of all rows, on both sides of a split.
+    missing : str, default="learned"
+        What becomes of missing values, in training and in prediction: see `docs/missing_values.md`.
+    unseen : {"as_missing", "stop", "majority", "error"}, default="as_missing"
+        What becomes of categories that were not there in training: they count as missing, the node answers that asks
+        for them, they follow the most rows, or they are refused.
     class_weight : dict, "balanced" or None, default=None
         What a row of each class weighs.
     categorical_features, numeric_features : list of names or positions, mask, "all" or None, default=None
@@ -418,6 +556,8 @@ class RandomTreeClassifier(TreeClassifier):
         max_depth: int | None = None,
         min_samples_split: int | float = 2,
         min_samples_leaf: int | float = 1,
+        missing: Any = "learned",
+        unseen: str = "as_missing",
         class_weight: Any = None,
         categorical_features: Any = None,
         numeric_features: Any = None,
@@ -430,6 +570,8 @@ class RandomTreeClassifier(TreeClassifier):
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
+        self.missing = missing
+        self.unseen = unseen
         self.class_weight = class_weight
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
@@ -454,6 +596,11 @@ class RandomTreeRegressor(TreeRegressor):
         Least rows, or share of all rows, of a node that is split.
     min_samples_leaf : int or float, default=1
         Least rows, or share of all rows, on both sides of a split.
+    missing : str, default="learned"
+        What becomes of missing values, in training and in prediction: see `docs/missing_values.md`.
+    unseen : {"as_missing", "stop", "majority", "error"}, default="as_missing"
+        What becomes of categories that were not there in training: they count as missing, the node answers that asks
+        for them, they follow the most rows, or they are refused.
     categorical_features, numeric_features : list of names or positions, mask, "all" or None, default=None
         Columns to be read otherwise than their type says.
     random_state : int, RandomState or None, default=None
@@ -478,6 +625,8 @@ class RandomTreeRegressor(TreeRegressor):
         max_depth: int | None = None,
         min_samples_split: int | float = 2,
         min_samples_leaf: int | float = 1,
+        missing: Any = "learned",
+        unseen: str = "as_missing",
         categorical_features: Any = None,
         numeric_features: Any = None,
         random_state: Any = None,
@@ -489,6 +638,8 @@ class RandomTreeRegressor(TreeRegressor):
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
+        self.missing = missing
+        self.unseen = unseen
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
         self.random_state = random_state

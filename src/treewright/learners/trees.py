@@ -44,6 +44,13 @@ class DecisionTreeClassifier(TreeClassifier):
     alpha : float or "cv", default="cv"
         For "cost_complexity": the price of a leaf, as a share of all weight, or chosen by ten-fold cross-validation
         as the smallest tree within a standard error of the best. Nothing in it is random.
+    pruning_share : float, default=1/3
+        For "reduced_error": the part of the rows that is held back from growth.
+    missing : str, default="learned"
+        What becomes of missing values, in training and in prediction: see `docs/missing_values.md`.
+    unseen : {"as_missing", "stop", "majority", "error"}, default="as_missing"
+        What becomes of categories that were not there in training: they count as missing, the node answers that asks
+        for them, they follow the most rows, or they are refused.
     class_weight : dict, "balanced" or None, default=None
         What a row of each class weighs. "balanced" gives all classes the same total, for rare classes that
         matter.
@@ -99,6 +106,9 @@ class DecisionTreeClassifier(TreeClassifier):
         max_features: int | float | str | None = None,
         prune: str | None = None,
         alpha: float | str = "cv",
+        pruning_share: float = 1 / 3,
+        missing: Any = "learned",
+        unseen: str = "as_missing",
         class_weight: Any = None,
         categorical_features: Any = None,
         numeric_features: Any = None,
@@ -117,6 +127,9 @@ class DecisionTreeClassifier(TreeClassifier):
         self.max_features = max_features
         self.prune = prune
         self.alpha = alpha
+        self.pruning_share = pruning_share
+        self.missing = missing
+        self.unseen = unseen
         self.class_weight = class_weight
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
@@ -159,6 +172,13 @@ class DecisionTreeRegressor(TreeRegressor):
     alpha : float or "cv", default="cv"
         For "cost_complexity": the price of a leaf, as a share of all weight, or chosen by ten-fold cross-validation
         as the smallest tree within a standard error of the best. Nothing in it is random.
+    pruning_share : float, default=1/3
+        For "reduced_error": the part of the rows that is held back from growth.
+    missing : str, default="learned"
+        What becomes of missing values, in training and in prediction: see `docs/missing_values.md`.
+    unseen : {"as_missing", "stop", "majority", "error"}, default="as_missing"
+        What becomes of categories that were not there in training: they count as missing, the node answers that asks
+        for them, they follow the most rows, or they are refused.
     categorical_features, numeric_features : list of names or positions, mask, "all" or None, default=None
         Columns to be read otherwise than their type says.
     random_state : int, RandomState or None, default=None
@@ -202,6 +222,9 @@ class DecisionTreeRegressor(TreeRegressor):
         max_features: int | float | str | None = None,
         prune: str | None = None,
         alpha: float | str = "cv",
+        pruning_share: float = 1 / 3,
+        missing: Any = "learned",
+        unseen: str = "as_missing",
         categorical_features: Any = None,
         numeric_features: Any = None,
         random_state: Any = None,
@@ -219,6 +242,9 @@ class DecisionTreeRegressor(TreeRegressor):
         self.max_features = max_features
         self.prune = prune
         self.alpha = alpha
+        self.pruning_share = pruning_share
+        self.missing = missing
+        self.unseen = unseen
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
         self.random_state = random_state

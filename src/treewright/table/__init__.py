@@ -4,7 +4,7 @@ from treewright.table.column import Column, Kind, Unit
 from treewright.table.files import read_table
 from treewright.table.frame import Table, read_frame, read_like
 from treewright.table.plain_frame import Frame
-from treewright.table.target import read_classes, read_numbers, target_name
+from treewright.table.target import declared_classes, has_label, read_classes, read_numbers, take_rows, target_name
 
 __all__ = [
     "Column",
@@ -12,10 +12,13 @@ __all__ = [
     "Kind",
     "Table",
     "Unit",
+    "declared_classes",
+    "has_label",
     "read_classes",
     "read_frame",
     "read_like",
     "read_numbers",
     "read_table",
+    "take_rows",
     "target_name",
 ]

@@ -25,7 +25,7 @@ class Domain:
 
 
 class NamedColumn(np.ndarray):
-    """An array that knows the name of its column, so that a tree can name its target.
+    """An array that knows its column's name and declared categories, so that a tree can name its target.
 
     >>> play = NamedColumn.of("play", np.array(["no", "yes", "no"]))
     >>> play[play == "no"].name
@@ -33,18 +33,21 @@ class NamedColumn(np.ndarray):
     """
 
     name: str
+    domain: Domain | None
 
     @classmethod
-    def of(cls, name: str, values: np.ndarray) -> NamedColumn:
+    def of(cls, name: str, values: np.ndarray, domain: Domain | None = None) -> NamedColumn:
         column = values.view(cls)
         column.name = name
+        column.domain = domain
         return column
 
     def __array_finalize__(self, source: Any) -> None:
         self.name = getattr(source, "name", "")
+        self.domain = getattr(source, "domain", None)
 
     def __reduce__(self) -> Any:
-        return NamedColumn.of, (self.name, np.asarray(self))
+        return NamedColumn.of, (self.name, np.asarray(self), self.domain)
 
 
 class Frame:
@@ -121,7 +124,7 @@ class Frame:
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, str):
-            return NamedColumn.of(key, self._column(key))
+            return NamedColumn.of(key, self._column(key), self._domains.get(key))
         if isinstance(key, tuple):  # scikit-learn takes rows of anything with a shape by X[rows, ...]
             return self[key[0]]
         if isinstance(key, int | np.integer):

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from treewright.table.categories import number_cells, some
+from treewright.table.categories import is_missing, number_cells, some
 from treewright.table.cells import complex_error
 from treewright.table.column import Column, Kind, Unit
-from treewright.table.plain_frame import Frame, as_array
+from treewright.table.plain_frame import Domain, Frame, NamedColumn, as_array
 from treewright.table.source import lift, read_any
 
 
@@ -32,6 +32,57 @@ def read_classes(y: Any) -> tuple[np.ndarray, np.ndarray]:
     check_classification_targets(labels)
     classes, codes = np.unique(labels, return_inverse=True)
     return codes.astype(np.int64), classes
+
+
+def declared_classes(y: Any) -> tuple[Any, ...] | None:
+    """The classes that a target declares, in their order and be they seen or not; None if it declares none.
+
+    A categorical column of a frame library declares its categories, and so does a nominal attribute of an ARFF file.
+
+    >>> declared_classes(["yes", "no"]) is None
+    True
+    """
+    domain = getattr(y, "domain", None)
+    if domain is not None:
+        return tuple(domain.categories)
+    names = getattr(y, "columns", None)
+    if names is not None and len(names) == 1 and hasattr(y, "__getitem__"):
+        return declared_classes(y[names[0]])
+    dtype = getattr(y, "dtype", None)
+    if dtype is None or isinstance(dtype, np.dtype) or not hasattr(dtype, "categories"):
+        return None
+    # An Enum of polars and a categorical of pandas; polars' own Categorical has no fixed categories.
+    categories = dtype.categories
+    return None if categories is None else tuple(categories.tolist() if hasattr(categories, "tolist") else categories)
+
+
+def has_label(y: Any) -> np.ndarray | None:
+    """Which rows of a target of text or objects have a label; None if all have, or labels are numbers.
+
+    >>> has_label(["yes", None, "no"]).tolist()
+    [True, False, True]
+    """
+    values = _open_target(y)
+    if isinstance(values, np.ndarray) and values.dtype.kind != "O":
+        return None
+    cells = values.tolist() if isinstance(values, np.ndarray) else list(values)
+    if not any(isinstance(cell, str) for cell in cells):
+        return None
+    known = np.array([not is_missing(cell) for cell in cells], dtype=bool)
+    return None if known.all() else known
+
+
+def take_rows(y: Any, rows: np.ndarray) -> NamedColumn:
+    """Some rows of a target, with its name and the classes it declares.
+
+    >>> take_rows(["yes", None, "no"], np.array([0, 2])).tolist()
+    ['yes', 'no']
+    """
+    values = _open_target(y)
+    cells = values.tolist() if isinstance(values, np.ndarray) else list(values)
+    declared = declared_classes(y)
+    column = as_array([cells[row] for row in rows.tolist()])
+    return NamedColumn.of(target_name(y), column, None if declared is None else Domain(declared))
 
 
 def read_numbers(y: Any) -> np.ndarray:

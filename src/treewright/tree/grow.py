@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,8 @@ def grow(
     target: Target,
     *,
     oblivious: bool = False,
+    unseen: str = "as_missing",
+    rows_of_file: int | None = None,
     **options: Any,
 ) -> Tree:
     """Grow a tree; `options` are those of `growth.engine.grow_tree`."""
@@ -27,28 +29,106 @@ def grow(
     else:
         from treewright.growth.engine import grow_tree
 
-        grown = grow_tree(columns, values, **options)
+        grown = grow_tree(columns, values, rows_of_file=rows_of_file, **options)
     arrays = {field.name: getattr(grown, field.name) for field in fields(grown)}
-    return Tree(columns=columns, target=target, **arrays)
+    return Tree(columns=columns, target=target, unseen=unseen, **arrays)
+
+
+# Rows are sent down in blocks of this size, because a row with gaps may end in very many leaves.
+BLOCK = 1 << 14
+
+
+@dataclass(frozen=True, eq=False)
+class Landings:
+    """Where rows end in a tree: one entry per node that a row reaches, the entries of a row next to each other."""
+
+    ends: np.ndarray  # for each row, where its entries end
+    nodes: np.ndarray
+    parts: np.ndarray  # which part of the row
+
+    @property
+    def rows(self) -> np.ndarray:
+        """The row of each entry."""
+        return np.repeat(np.arange(len(self.ends)), np.diff(self.ends, prepend=0))
+
+
+def land(tree: Tree, values: np.ndarray) -> Landings:
+    """The nodes where rows end, and which part of each row; `values` as `table.read_like` returns them."""
+    from treewright.growth.descend import UNSEEN_AS_MISSING, UNSEEN_MAJORITY, UNSEEN_STOP, descend
+    from treewright.growth.engine import choose_form
+
+    values = fill(tree, values)
+    policies = {"stop": UNSEEN_STOP, "majority": UNSEEN_MAJORITY}
+    values = np.ascontiguousarray(values, dtype=np.float64)
+    n_categories = np.array([len(column.categories) for column in tree.columns], dtype=np.int64)
+    ends = np.zeros(len(values), dtype=np.int64)
+    room = len(values)
+    deepest = tree.depth * int(tree.n_children.max(initial=0)) + 1 if (tree.missing_branch < 0).any() else 1
+    stack = np.empty(deepest, dtype=np.int64), np.empty(deepest)
+    while True:
+        nodes, parts = np.empty(room, dtype=np.int64), np.empty(room)
+        n_entries = choose_form(values.size)(descend)(
+            values,
+            tree.kind,
+            tree.column,
+            tree.threshold + tree.tolerance,
+            tree.first_child,
+            tree.n_children,
+            tree.missing_branch,
+            tree.share,
+            tree.set_start,
+            tree.category_sets,
+            tree.weight,
+            n_categories,
+            policies.get(tree.unseen, UNSEEN_AS_MISSING),
+            *stack,
+            ends,
+            nodes,
+            parts,
+        )
+        if n_entries >= 0:
+            return Landings(ends, nodes[:n_entries], parts[:n_entries])
+        room *= 4
+
+
+def fill(tree: Tree, values: np.ndarray) -> np.ndarray:
+    """The rows with their gaps filled, if the tree has something to fill them with."""
+    if tree.filling is None:
+        return values
+    gaps = np.isnan(values)
+    if tree.unseen == "as_missing":
+        gaps |= (values < 0) & np.array([bool(column.categories) for column in tree.columns])
+    return tree.filling.fill(values, gaps) if gaps.any() else values
 
 
 def leaves_of(tree: Tree, values: np.ndarray) -> np.ndarray:
-    """The leaf each row reaches; `values` as `table.read_like` returns them."""
-    from treewright.growth.descend import descend
-    from treewright.growth.engine import choose_form
-
+    """The node each row reaches, the one with its largest part where a row is divided."""
     leaves = np.empty(len(values), dtype=np.int64)
-    n_categories = np.array([len(column.categories) for column in tree.columns], dtype=np.int64)
-    choose_form(values.size)(descend)(
-        np.ascontiguousarray(values, dtype=np.float64),
-        tree.kind,
-        tree.column,
-        tree.threshold,
-        tree.first_child,
-        tree.missing_branch,
-        tree.set_start,
-        tree.category_sets,
-        n_categories,
-        leaves,
-    )
+    for start in range(0, len(values), BLOCK):
+        landed = land(tree, values[start : start + BLOCK])
+        if len(landed.nodes) == len(landed.ends):
+            leaves[start : start + BLOCK] = landed.nodes
+            continue
+        # Sorted by row, then by falling part; the first of equals stays first.
+        order = np.lexsort((-landed.parts, landed.rows))
+        first = np.concatenate([[0], landed.ends[:-1]])
+        leaves[start : start + BLOCK] = landed.nodes[order[first]]
     return leaves
+
+
+def answers_of(tree: Tree, values: np.ndarray) -> np.ndarray:
+    """Class shares, or the number, that the tree answers for each row: a row of numbers each."""
+    return average_of(tree, values, tree.value)
+
+
+def average_of(tree: Tree, values: np.ndarray, of_node: np.ndarray) -> np.ndarray:
+    """For each row what stands in `of_node` for the node it reaches, averaged over its parts."""
+    averages = np.empty((len(values), of_node.shape[1]))
+    for start in range(0, len(values), BLOCK):
+        landed = land(tree, values[start : start + BLOCK])
+        if len(landed.nodes) == len(landed.ends):
+            averages[start : start + BLOCK] = of_node[landed.nodes]
+            continue
+        first = np.concatenate([[0], landed.ends[:-1]])
+        averages[start : start + BLOCK] = np.add.reduceat(landed.parts[:, None] * of_node[landed.nodes], first)
+    return averages

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections import namedtuple
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
-from treewright.tree.grow import leaves_of
+from treewright.tree.grow import land
 from treewright.tree.tree import Node, SplitKind, Tree
 
 # Prices closer than this share of the root's risk are one step of the pruning sequence.
@@ -36,6 +38,7 @@ def cut(tree: Tree, at: np.ndarray) -> Tree:
         first_child=first_child.astype(tree.first_child.dtype),
         n_children=unless_leaf(tree.n_children, 0),
         missing_branch=unless_leaf(tree.missing_branch, 0),
+        share=tree.share[keep],
         set_start=unless_leaf(tree.set_start, -1),
         weight=tree.weight[keep],
         rows=tree.rows[keep],
@@ -66,49 +69,154 @@ def prune_by_reduced_error(tree: Tree, values: np.ndarray, answers: np.ndarray, 
     `answers` are class labels, or numbers; `values` as `table.read_like` returns them. From the leaves up
     (Quinlan 1987).
     """
-    leaves = leaves_of(tree, values)
+    landed = land(tree, values)
+    nodes, answers, weights = landed.nodes, answers[landed.rows], weights[landed.rows] * landed.parts
     if tree.target.is_classes:
         counts = np.zeros((tree.n_nodes, len(tree.target.classes)))
-        np.add.at(counts, (leaves, answers), weights)
+        np.add.at(counts, (nodes, answers), weights)
         counts = _sum_upwards(tree, counts)
         right = counts[np.arange(tree.n_nodes), np.argmax(tree.value, axis=1)]
-        return cut(tree, _no_worse_as_leaf(tree, counts.sum(axis=1) - right))
+        return cut(tree, _no_worse_as_leaf(tree, counts.sum(axis=1) - right, slack=1e-6))
     # Squared error of a node's answer m on its rows: sum of w (y - m)^2, from the sums of w, wy and wyy.
     sums = np.zeros((tree.n_nodes, 3))
-    np.add.at(sums, leaves, np.column_stack([weights, weights * answers, weights * answers**2]))
+    np.add.at(sums, nodes, np.column_stack([weights, weights * answers, weights * answers**2]))
     sums = _sum_upwards(tree, sums)
     mean = tree.value[:, 0]
     return cut(tree, _no_worse_as_leaf(tree, sums[:, 2] - 2 * mean * sums[:, 1] + mean**2 * sums[:, 0]))
 
 
-def prune_by_estimated_error(tree: Tree, confidence: float) -> Tree:
-    """C4.5's error-based pruning by subtree replacement: compare upper bounds of the error (Quinlan 1993)."""
-    errors = tree.weight - tree.distribution.max(axis=1)
-    bounds = np.array(
-        [error + extra_errors(n, error, confidence) for n, error in zip(tree.weight, errors, strict=True)]
-    )
-    return cut(tree, _no_worse_as_leaf(tree, bounds, slack=0.1))
+def collapse_by_errors(tree: Tree) -> Tree:
+    """Make a leaf of every node whose leaves are not better than itself on the training rows, as C4.5 always does."""
+    errors = training_errors(tree)
+    below = _sum_upwards(tree, np.where(tree.kind == SplitKind.LEAF, errors, 0.0))
+    return cut(tree, below >= errors - 0.001)
 
 
-def extra_errors(n: float, errors: float, confidence: float) -> float:
+def training_errors(tree: Tree) -> np.ndarray:
+    """Weight of the training rows at each node that are not of its class."""
+    return np.asarray(tree.weight - tree.distribution.max(axis=1))
+
+
+# Normal deviates of some confidences, between which Quinlan's release 8 interpolates.
+R8_CONFIDENCES = (0.0, 0.001, 0.005, 0.01, 0.05, 0.10, 0.20, 0.40, 1.00)
+R8_DEVIATES = (4.0, 3.09, 2.58, 2.33, 1.65, 1.28, 0.84, 0.25, 0.00)
+
+
+def error_bounds(confidence: float, variant: str = "j48") -> tuple[float, float, float]:
+    """What `growth.raising.extra_errors` needs: the confidence, its normal deviate, and the share where all is wrong.
+
+    >>> error_bounds(0.25, "c4.5r8")
+    (0.25, 0.6925, 0.67)
+    """
+    from statistics import NormalDist
+
+    if variant == "c4.5r8":
+        return confidence, float(np.interp(confidence, R8_CONFIDENCES, R8_DEVIATES)), 0.67
+    confidence = float(np.float32(confidence))
+    return confidence, NormalDist().inv_cdf(1.0 - confidence) if 0.0 < confidence <= 0.5 else 0.0, 1.0
+
+
+def extra_errors(n: float, errors: float, confidence: float, variant: str = "j48") -> float:
     """Errors to be added to those seen among n rows for an upper bound at this confidence.
 
     >>> round(extra_errors(14, 0, 0.25), 6), round(extra_errors(100, 10, 0.25), 6)
     (1.319869, 2.749611)
     """
-    from statistics import NormalDist
+    from treewright.growth.raising import extra_errors as extra
 
-    if n <= 0.0 or confidence > 0.5:
-        return 0.0
-    if errors < 1.0:
-        none = n * (1.0 - confidence ** (1.0 / n))
-        return none if errors == 0.0 else none + errors * (extra_errors(n, 1.0, confidence) - none)
-    if errors + 0.5 >= n or confidence <= 0.0:
-        return max(n - errors, 0.0)
-    z = NormalDist().inv_cdf(1.0 - confidence)
-    share = (errors + 0.5) / n
-    spread = z * math.sqrt(share / n - share * share / n + z * z / (4.0 * n * n))
-    return (share + z * z / (2.0 * n) + spread) / (1.0 + z * z / n) * n - errors
+    return float(extra(float(n), float(errors), *error_bounds(confidence, variant)))
+
+
+def prune_by_estimated_error(tree: Tree, confidence: float, variant: str = "j48") -> Tree:
+    """C4.5's error-based pruning by subtree replacement: compare upper bounds of the error (Quinlan 1993)."""
+    errors = training_errors(tree)
+    bounds = np.array(
+        [error + extra_errors(n, error, confidence, variant) for n, error in zip(tree.weight, errors, strict=True)]
+    )
+    return cut(tree, _no_worse_as_leaf(tree, bounds, slack=0.1 + 1e-6))
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Training rows as a tree reads them: values, class labels and weights."""
+
+    values: np.ndarray
+    labels: np.ndarray
+    weights: np.ndarray
+
+
+def prune_and_raise(tree: Tree, rows: Rows, confidence: float, variant: str = "j48") -> Tree:
+    """C4.5's error-based pruning with subtree raising: the largest branch may take the place of its parent.
+
+    `rows` are those the tree was grown from.
+    """
+    from treewright.growth.engine import choose_form
+    from treewright.growth.raising import prune_and_raise as run
+
+    n_rows, n_classes = len(rows.values), len(tree.target.classes)
+    widest, depth = int(tree.n_children.max()) + 2, tree.depth + 2
+    n_categories = np.array([len(column.categories) for column in tree.columns], dtype=np.int64)
+    table = (np.ascontiguousarray(rows.values), rows.labels.astype(np.int64), n_categories)
+    names = [field.name for field in fields(tree) if isinstance(getattr(tree, field.name), np.ndarray)]
+    make_tree: Any = namedtuple("PrunedTree", [*names, "estimate", "counts"])  # type: ignore[misc]
+    room = 4 * n_rows
+    while True:
+        own = {name: np.array(getattr(tree, name)) for name in names}
+        own["threshold"] += tree.tolerance
+        room_for = {"estimate": np.zeros(tree.n_nodes), "counts": np.zeros(n_classes)}
+        mutable = make_tree(**own, **room_for)
+        arena = (np.empty(room, np.int64), np.empty(room), np.empty(room, np.int32))
+        arena[0][:n_rows], arena[1][:n_rows] = np.arange(n_rows), rows.weights
+        branches = (np.empty(widest), np.empty(widest, np.int64), np.empty(widest), np.empty(widest, np.int64))
+        stack = tuple(np.empty(depth * widest, np.int64) for _ in range(3))
+        frames = tuple(np.empty(depth, np.int64) for _ in range(5))
+        starts = np.empty(depth * widest, np.int64)
+        bounds = error_bounds(confidence, variant)
+        if choose_form(tree.n_nodes * 64)(run)(
+            table, mutable, arena, branches, stack, frames, starts, bounds, np.bool_(True), np.int64(n_rows)
+        ):
+            return _rebuilt(tree, mutable._asdict())
+        room *= 2
+
+
+def _rebuilt(tree: Tree, arrays: dict[str, np.ndarray]) -> Tree:
+    """A tree of the nodes that can still be reached; what a raised split gained is worked out anew."""
+    first_child, n_children = arrays["first_child"], arrays["n_children"]
+    levels = [np.zeros(1, dtype=np.int64)]
+    while len(levels[-1]):
+        inner = levels[-1][n_children[levels[-1]] > 0]
+        below = [np.arange(first_child[node], first_child[node] + n_children[node]) for node in inner]
+        levels.append(np.concatenate(below) if below else np.empty(0, dtype=np.int64))
+    order = np.concatenate(levels)
+    place = np.zeros(tree.n_nodes, dtype=np.int64)
+    place[order] = np.arange(len(order))
+    leaf = n_children[order] == 0
+    kept = {name: arrays[name][order] for name in arrays if name not in ("category_sets", "estimate", "counts")}
+    for name, value in (("column", -1), ("threshold", math.nan), ("missing_branch", 0), ("set_start", -1), ("gain", 0)):
+        kept[name] = np.where(leaf, np.array(value, kept[name].dtype), kept[name])
+    kept["first_child"] = np.where(leaf, 0, place[kept["first_child"]]).astype(first_child.dtype)
+    changed = (arrays["distribution"] != tree.distribution).any(axis=1)[order] | (arrays["column"] != tree.column)[
+        order
+    ]
+    kept["impurity"] = np.where(changed, _entropies(kept["distribution"]), kept["impurity"])
+    kept["threshold"] -= tree.tolerance
+    smaller = tree.replace(**kept)
+    return smaller.replace(gain=_gains(smaller, np.array(smaller.gain), changed & ~leaf))
+
+
+def _entropies(distribution: np.ndarray) -> np.ndarray:
+    """Bits per row of each node's classes."""
+    total = distribution.sum(axis=1, keepdims=True)
+    share = np.divide(distribution, total, out=np.ones_like(distribution), where=distribution > 0.0)
+    return np.asarray(-(share * np.log2(share)).sum(axis=1))
+
+
+def _gains(tree: Tree, gain: np.ndarray, nodes: np.ndarray) -> np.ndarray:
+    for index in np.flatnonzero(nodes):
+        children = slice(tree.first_child[index], tree.first_child[index] + tree.n_children[index])
+        after = (tree.weight[children] * tree.impurity[children]).sum() / tree.weight[index]
+        gain[index] = max(tree.impurity[index] - after, 0.0)
+    return gain
 
 
 def prune_pessimistically(tree: Tree) -> Tree:
@@ -116,7 +224,7 @@ def prune_pessimistically(tree: Tree) -> Tree:
 
     From the root down (Quinlan 1987).
     """
-    errors = tree.weight - tree.distribution.max(axis=1)
+    errors = training_errors(tree)
     leaf = tree.kind == SplitKind.LEAF
     below = _sum_upwards(tree, np.column_stack([np.where(leaf, errors, 0.0), leaf.astype(float)]))
     corrected = below[:, 0] + 0.5 * below[:, 1]

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from treewright.table.column import Column, write_number
+from treewright.tree.filling import Filling
 
 # The first word of a category set that is told by a bit per category.
 BIT_SET = 0xFFFFFFFFFFFFFFFF
@@ -44,11 +45,11 @@ class Test:
     __test__ = False  # not a pytest class
 
     column: Column
-    relation: str  # one of: =, !=, <=, >, in, not in
+    relation: str  # one of: =, !=, <=, >, in, not in, is known, is missing
     operand: float | tuple[int, ...]  # a threshold, or category indices
 
     def __str__(self) -> str:
-        return f"{self.column.name} {self.relation} {self.write_operand()}"
+        return f"{self.column.name} {self.relation} {self.write_operand()}".rstrip()
 
     def write_operand(self, max_categories: int | None = None) -> str:
         """The threshold or categories as text; of a long set the first `max_categories` and how many more."""
@@ -57,7 +58,7 @@ class Test:
         shown = self.operand if max_categories is None else self.operand[:max_categories]
         words = [self.column.write(index) for index in shown]
         if self.relation not in ("in", "not in"):
-            return words[0]
+            return words[0] if words else ""
         left_out = len(self.operand) - len(shown)
         if left_out:
             words.append(f"... {left_out} more")
@@ -79,7 +80,8 @@ class Tree:
     column : index of the tested column, -1 at a leaf.
     threshold : for threshold splits; for ordered columns the index of the last category on the first side.
     first_child, n_children : where a node's children stand.
-    missing_branch : the branch a row follows whose value is missing or was never seen.
+    missing_branch : the branch of a row without a value; -1 if a part of it goes down every branch.
+    share : the part of such a row that comes to this node from its parent, where its parent's rows are divided.
     set_start, category_sets : for subset splits, where the node's set begins and the words of all sets. A set is the
         number of its categories and then these in order; or `BIT_SET` and then words with a bit per category.
     weight : total weight of the training rows that reached the node.
@@ -87,6 +89,10 @@ class Tree:
     impurity : the criterion's impurity of the node.
     gain : what the node's split gained under the criterion, 0 at a leaf.
     distribution : weight of each class at the node, or (one entry) the number it predicts.
+    unseen : what becomes of a category that was not there in training: it counts "as_missing", follows the branch
+        with the most weight ("majority"), or the row stops and the node answers ("stop").
+    filling : what fills the gaps of a row before it goes down, None if nothing does.
+    tolerance : how far above a threshold a value may lie and still go to the first child; Weka's C4.5 allows 1e-6.
 
     >>> from treewright.table.column import Kind
     >>> whole = np.zeros(3, dtype=np.int64)
@@ -99,6 +105,7 @@ class Tree:
     ...     first_child=np.array([1, -1, -1]),
     ...     n_children=np.array([2, 0, 0]),
     ...     missing_branch=whole,
+    ...     share=np.zeros(3),
     ...     set_start=whole,
     ...     category_sets=np.zeros(0, dtype=np.uint64),
     ...     weight=np.array([14.0, 7.0, 7.0]),
@@ -121,6 +128,7 @@ class Tree:
     first_child: np.ndarray
     n_children: np.ndarray
     missing_branch: np.ndarray
+    share: np.ndarray
     set_start: np.ndarray
     category_sets: np.ndarray
     weight: np.ndarray
@@ -128,6 +136,9 @@ class Tree:
     impurity: np.ndarray
     gain: np.ndarray
     distribution: np.ndarray
+    unseen: str = "as_missing"
+    filling: Filling | None = None
+    tolerance: float = 0.0
 
     def __post_init__(self) -> None:
         _check(self)
@@ -279,7 +290,9 @@ class Node:
         """The class or number this node predicts; of classes with equal weight, the first."""
         if not self.tree.target.is_classes:
             return float(self.value[0])
-        return self.tree.target.classes[int(np.argmax(self.value))]
+        # Sums of fractions of rows round: classes this close have equal weight.
+        most = self.value.max() * (1.0 - 1e-9)
+        return self.tree.target.classes[int(np.argmax(self.value >= most))]
 
     @property
     def errors(self) -> float:
@@ -298,7 +311,17 @@ class Node:
 
     @property
     def missing_branch(self) -> int:
+        """The branch of a row without a value, -1 if a part of it goes down every branch."""
         return int(self.tree.missing_branch[self.index])
+
+    @property
+    def share(self) -> float:
+        """The part of a row without a value that comes here from the parent."""
+        above = int(self.tree.parent[self.index])
+        if above < 0:
+            return 1.0
+        to = int(self.tree.missing_branch[above])
+        return float(self.tree.share[self.index]) if to < 0 else float(self.tree.first_child[above] + to == self.index)
 
     @property
     def tests(self) -> tuple[Test, ...]:
@@ -307,9 +330,15 @@ class Node:
         if column is None:
             return ()
         if self.kind is SplitKind.MULTIWAY:
-            return tuple(Test(column, "=", (code,)) for code in range(len(column.categories)))
+            codes = range(int(self.tree.n_children[self.index]))
+            return tuple(
+                Test(column, "=", (code,)) if code < len(column.categories) else Test(column, "is missing", ())
+                for code in codes
+            )
         if self.kind is SplitKind.THRESHOLD:
             threshold = float(self.tree.threshold[self.index])
+            if threshold == np.inf and self.missing_branch == 1:
+                return Test(column, "is known", ()), Test(column, "is missing", ())
             return Test(column, "<=", threshold), Test(column, ">", threshold)
         inside = self.tree.category_set(self.index)
         if len(inside) == 1:
@@ -325,7 +354,7 @@ class Node:
             for branch, (test, child) in enumerate(zip(node.tests, node.children, strict=True)):
                 below = {
                     "test": str(test),
-                    "missing_goes_here": branch == node.missing_branch,
+                    "missing_goes_here": child.share if node.missing_branch < 0 else branch == node.missing_branch,
                     **child._describe(),
                 }
                 description["branches"].append(below)
@@ -392,8 +421,12 @@ def _counts_within(lengths: np.ndarray) -> np.ndarray:
     return np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - lengths, lengths)
 
 
+# What a tree has besides one entry per node.
+NO_ARRAYS = ("columns", "target", "unseen", "filling", "tolerance")
+
+
 def _array_names(tree: Tree) -> list[str]:
-    return [field.name for field in fields(tree) if field.name not in ("columns", "target")]
+    return [field.name for field in fields(tree) if field.name not in NO_ARRAYS]
 
 
 def _frozen(array: np.ndarray) -> np.ndarray:
@@ -409,9 +442,14 @@ def _children_of(tree: Tree, inner: np.ndarray) -> np.ndarray:
     return np.repeat(tree.first_child[inner].astype(np.int64), lengths) + _counts_within(lengths)
 
 
+UNSEEN = ("as_missing", "stop", "majority", "error")
+
+
 def _check(tree: Tree) -> None:
     """Refuse arrays that do not form one tree: sizes, kinds, columns, and every node with one parent."""
     _check_sizes(tree)
+    if tree.unseen not in UNSEEN:
+        raise ValueError(f"unseen is {tree.unseen!r}; a tree knows {', '.join(UNSEEN)}")
     if tree.kind.min() < SplitKind.LEAF or tree.kind.max() > SplitKind.MULTIWAY:
         raise ValueError(f"split kinds are 0 to 3, not {tree.kind.min()} to {tree.kind.max()}")
     leaf = tree.kind == SplitKind.LEAF
@@ -447,8 +485,15 @@ def _check_children(tree: Tree, leaf: np.ndarray) -> None:
     if (tree.first_child[inner] <= inner).any():
         raise ValueError("children must stand after their parent")
     missing = tree.missing_branch[inner]
-    if (missing < 0).any() or (missing >= tree.n_children[inner]).any():
-        raise ValueError("missing values must follow one of the branches")
+    if (missing < -1).any() or (missing >= tree.n_children[inner]).any():
+        raise ValueError("missing values must follow one of the branches, or all of them (-1)")
+    spread = inner[missing < 0]
+    children = _children_of(tree, spread)
+    if not ((tree.share[children] >= 0.0) & (tree.share[children] <= 1.0)).all():
+        raise ValueError("the share of a row that a node takes lies between 0 and 1")
+    shares = np.bincount(np.repeat(np.arange(len(spread)), tree.n_children[spread]), tree.share[children])
+    if not np.allclose(shares, 1.0, atol=1e-3):
+        raise ValueError("the shares of a node's branches must add up to 1")
 
 
 def _check_branches(tree: Tree) -> None:
@@ -459,7 +504,9 @@ def _check_branches(tree: Tree) -> None:
         n_categories = sizes[tree.column[nodes]]
         if (n_categories == 0).any():
             raise ValueError("a category split tests a column without categories")
-        if kind is SplitKind.MULTIWAY and (tree.n_children[nodes] != n_categories).any():
+        # One more branch is for rows without a value.
+        own_branch = tree.missing_branch[nodes] == n_categories
+        if kind is SplitKind.MULTIWAY and (tree.n_children[nodes] != n_categories + own_branch).any():
             raise ValueError("a multiway split needs one child per category")
         if kind is SplitKind.SUBSET:
             _check_sets(tree, nodes, n_categories)
@@ -492,7 +539,10 @@ def _check_thresholds(tree: Tree) -> None:
         column = tree.columns[index]
         if column.is_categorical:
             raise ValueError(f"column '{column.name}' has no order, so no threshold can split it")
-        thresholds = tree.threshold[nodes[tree.column[nodes] == index]]
-        outside = (thresholds < 0) | (thresholds >= len(column.categories))
+        asking = nodes[tree.column[nodes] == index]
+        thresholds = tree.threshold[asking]
+        # An infinite threshold only tells rows with a value from those without.
+        tells_gaps = (thresholds == np.inf) & (tree.missing_branch[asking] == 1)
+        outside = ((thresholds < 0) | (thresholds >= len(column.categories))) & ~tells_gaps
         if not column.is_numeric and outside.any():
             raise ValueError(f"a threshold of the ordered column '{column.name}' is none of its categories")

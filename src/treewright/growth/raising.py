@@ -1,0 +1,261 @@
+"""C4.5's pruning with subtree raising: could a node's largest branch take its place?
+
+Rows are kept in a stack of segments: those of a node stay in place while its branches are pruned above them. A row
+without a value is in several branches, a part of it in each.
+"""
+
+from __future__ import annotations
+
+from math import exp, log, sqrt
+
+import numpy as np
+
+from treewright.growth.descend import way_out
+from treewright.growth.jit import entry, kernel
+from treewright.growth.layout import CLOSE, LEAF_NODE, NO, NONE, YES, ZERO
+
+# What a smaller tree may seem to lose and still be preferred (Quinlan's C4.5, release 8).
+SLACK = 0.1
+
+
+@kernel
+def extra_errors(n, errors, confidence, z, all_wrong):
+    """Errors to be added to those seen among n rows for an upper bound at this confidence.
+
+    `z` is the normal deviate of the confidence; `all_wrong` the part of the right answers that is added where nearly
+    every answer is wrong.
+    """
+    if n <= CLOSE or confidence > 0.5:
+        return 0.0
+    if errors < 1.0:
+        none = n * (1.0 - exp(log(confidence) / n))
+        if errors < CLOSE:
+            return none
+        return none + errors * (extra_of_many(n, 1.0, z, all_wrong) - none)
+    return extra_of_many(n, errors, z, all_wrong)
+
+
+@kernel
+def extra_of_many(n, errors, z, all_wrong):
+    """`extra_errors` of one error or more: the upper bound of a binomial share."""
+    if errors + 0.5 >= n:
+        return max(all_wrong * (n - errors), 0.0)
+    share = (errors + 0.5) / n
+    squares = z * z
+    bound = share + squares / (2.0 * n) + z * sqrt(share / n - share * share / n + squares / (4.0 * n * n))
+    return bound / (1.0 + squares / n) * n - errors
+
+
+@kernel
+def estimate(counts, bounds):
+    """Upper bound of the errors of a leaf with these class weights."""
+    confidence, z, all_wrong = bounds
+    total = largest = 0.0
+    for count in counts:
+        total += count
+        largest = max(largest, count)
+    if total <= CLOSE:
+        return 0.0
+    return total - largest + extra_errors(total, total - largest, confidence, z, all_wrong)
+
+
+@kernel
+def send(node, lo, hi, top, table, tree, arena, branches):
+    """Copy a node's rows to segments of its branches above `top`; returns where the last ends, -1 without room.
+
+    `branches` gets, for each branch, its known weight, the start of its segment and the part of a row that it takes.
+    """
+    values, _, n_categories = table
+    rows, parts, marks = arena
+    branch_weight, branch_start, branch_share, branch_size = branches
+    n_children = np.int64(tree.n_children[node])
+    tested = tree.column[node]
+    for b in range(n_children + 1):
+        branch_weight[b] = 0.0
+        branch_size[b] = 0
+    for i in range(lo, hi):
+        to = way_out(
+            node,
+            values[rows[i], tested],
+            tree.kind,
+            tree.threshold,
+            tree.first_child,
+            tree.n_children,
+            tree.missing_branch,
+            tree.set_start,
+            tree.category_sets,
+            n_categories[tested],
+            tree.weight,
+            ZERO,
+        )
+        to = n_children if to < 0 else to
+        marks[i] = to
+        branch_weight[to] += parts[i]
+        branch_size[to] += 1
+    known = 0.0
+    for b in range(n_children):
+        known += branch_weight[b]
+    end = top
+    for b in range(n_children):
+        branch_share[b] = branch_weight[b] / known if known > CLOSE else 1.0 / n_children
+        if branch_share[b] <= CLOSE:
+            branch_share[b] = 0.0
+        branch_start[b] = end
+        end += branch_size[b] + (branch_size[n_children] if branch_share[b] > 0.0 else ZERO)
+    branch_start[n_children] = end
+    if end > len(rows):
+        return NONE
+    for b in range(n_children):
+        branch_size[b] = branch_start[b]
+    for i in range(lo, hi):
+        to = np.int64(marks[i])
+        for b in range(to if to < n_children else ZERO, to + 1 if to < n_children else n_children):
+            if to == n_children and branch_share[b] == 0.0:
+                continue
+            at = branch_size[b]
+            rows[at] = rows[i]
+            parts[at] = parts[i] * (branch_share[b] if to == n_children else 1.0)
+            branch_size[b] += 1
+    return end
+
+
+@kernel
+def count_classes(lo, hi, labels, rows, parts, counts):
+    """Class weights of a segment."""
+    for k in range(len(counts)):
+        counts[k] = 0.0
+    for i in range(lo, hi):
+        counts[labels[rows[i]]] += parts[i]
+
+
+@kernel
+def pass_down(node, lo, hi, top, table, tree, arena, branches, stack, bounds, refill):
+    """Send the rows lo..hi-1 down the subtree of a node; returns the estimated errors of its leaves, -1 without room.
+
+    With `refill` the class weights, shares and estimates of all nodes on the way are those of these rows.
+    """
+    labels = table[1]
+    rows, parts, _ = arena
+    waiting_node, waiting_lo, waiting_hi = stack
+    errors = 0.0
+    n_waiting = np.int64(1)
+    waiting_node[0], waiting_lo[0], waiting_hi[0] = node, lo, hi
+    while n_waiting > 0:
+        n_waiting -= 1
+        here, start, end = waiting_node[n_waiting], waiting_lo[n_waiting], waiting_hi[n_waiting]
+        # What lies above the last segment is done with.
+        free = end if start >= top else top
+        count_classes(start, end, labels, rows, parts, tree.counts)
+        if refill:
+            weight = 0.0
+            for k in range(len(tree.counts)):
+                tree.distribution[here, k] = tree.counts[k]
+                weight += tree.counts[k]
+            tree.weight[here] = weight
+            tree.rows[here] = end - start
+        if tree.kind[here] == LEAF_NODE:
+            estimated = estimate(tree.counts, bounds)
+            errors += estimated
+            if refill:
+                tree.estimate[here] = estimated
+            continue
+        if send(here, start, end, free, table, tree, arena, branches) < 0:
+            return -1.0
+        first = np.int64(tree.first_child[here])
+        for b in range(tree.n_children[here]):
+            if refill:
+                tree.share[first + b] = branches[2][b]
+            waiting_node[n_waiting] = first + b
+            waiting_lo[n_waiting] = branches[1][b]
+            waiting_hi[n_waiting] = branches[1][b + 1]
+            n_waiting += 1
+    return errors
+
+
+@kernel
+def largest_branch(tree, node):
+    """The branch with the most weight, the last of equals."""
+    first = np.int64(tree.first_child[node])
+    best = ZERO
+    for b in range(1, tree.n_children[node]):
+        if tree.weight[first + b] >= tree.weight[first + best] - CLOSE:
+            best = np.int64(b)
+    return best
+
+
+@kernel
+def make_leaf(tree, node, estimated):
+    tree.kind[node] = LEAF_NODE
+    tree.n_children[node] = 0
+    tree.estimate[node] = estimated
+
+
+@kernel
+def take_over(tree, node, child):
+    """Put a child's split in the place of its parent's."""
+    tree.kind[node] = tree.kind[child]
+    tree.column[node] = tree.column[child]
+    tree.threshold[node] = tree.threshold[child]
+    tree.first_child[node] = tree.first_child[child]
+    tree.n_children[node] = tree.n_children[child]
+    tree.missing_branch[node] = tree.missing_branch[child]
+    tree.set_start[node] = tree.set_start[child]
+    tree.gain[node] = tree.gain[child]
+
+
+@entry
+def prune_and_raise(table, tree, arena, branches, stack, frames, starts, bounds, raises, n_rows):
+    """Prune from the leaves up: a node becomes a leaf, or its largest branch takes its place, if the bound allows.
+
+    Changes the arrays of `tree`. Returns False if the arena has too little room; then all must begin anew.
+    """
+    frame_node, frame_lo, frame_hi, frame_next, frame_start = frames
+    depth = np.int64(0)
+    frame_node[0], frame_lo[0], frame_hi[0], frame_next[0], frame_start[0] = 0, 0, n_rows, -1, 0
+    while depth >= 0:
+        node, lo, hi = frame_node[depth], frame_lo[depth], frame_hi[depth]
+        first_start = frame_start[depth]
+        n_children = np.int64(tree.n_children[node])
+        if n_children == 0:
+            tree.estimate[node] = estimate(tree.distribution[node], bounds)
+            depth -= 1
+            continue
+        if frame_next[depth] < 0:
+            top = hi if depth == 0 else max(hi, starts[first_start - 1])
+            if send(node, lo, hi, top, table, tree, arena, branches) < 0:
+                return False
+            for b in range(n_children + 1):
+                starts[first_start + b] = branches[1][b]
+            frame_next[depth] = 0
+        if frame_next[depth] < n_children:
+            b = frame_next[depth]
+            frame_next[depth] += 1
+            depth += 1
+            frame_node[depth] = tree.first_child[node] + b
+            frame_lo[depth], frame_hi[depth] = starts[first_start + b], starts[first_start + b + 1]
+            frame_next[depth] = -1
+            frame_start[depth] = first_start + n_children + 1
+            continue
+        top = starts[first_start + n_children]
+        first = np.int64(tree.first_child[node])
+        as_tree = 0.0
+        for b in range(n_children):
+            as_tree += tree.estimate[first + b]
+        as_leaf = estimate(tree.distribution[node], bounds)
+        child = first + largest_branch(tree, node)
+        as_branch = np.inf
+        if raises:
+            as_branch = pass_down(child, lo, hi, top, table, tree, arena, branches, stack, bounds, NO)
+            if as_branch < 0.0:
+                return False
+        tree.estimate[node] = as_tree
+        if as_leaf <= min(as_tree, as_branch) + SLACK + CLOSE:
+            make_leaf(tree, node, as_leaf)
+        elif as_branch <= as_tree + SLACK + CLOSE:
+            take_over(tree, node, child)
+            if pass_down(node, lo, hi, top, table, tree, arena, branches, stack, bounds, YES) < 0.0:
+                return False
+            frame_next[depth] = -1
+            continue
+        depth -= 1
+    return True
