@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         RandomTreeClassifier,
         RandomTreeRegressor,
     )
-    from treewright.learners.pruning import cost_complexity_path, cross_validate_alpha, prune
+    from treewright.learners.pruning import complexity_table, cost_complexity_path, cross_validate_alpha, prune
     from treewright.table import read_table
 
 __version__ = "0.1.0"
@@ -45,6 +45,7 @@ __all__ = [
     "RandomTreeClassifier",
     "RandomTreeRegressor",
     "__version__",
+    "complexity_table",
     "cost_complexity_path",
     "cross_validate_alpha",
     "datasets",
@@ -57,6 +58,7 @@ __all__ = [
 
 # Where the names are that are not learners.
 _HOMES = {
+    "complexity_table": "treewright.learners.pruning",
     "cost_complexity_path": "treewright.learners.pruning",
     "cross_validate_alpha": "treewright.learners.pruning",
     "prune": "treewright.learners.pruning",

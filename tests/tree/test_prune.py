@@ -240,8 +240,8 @@ def test_cross_validation_finds_the_one_split_behind_the_noise():
 @pytest.mark.parametrize("method", ["error_based", "pessimistic", "minimum_description_length", "collapse"])
 def test_a_learner_prunes_while_fitting_as_prune_does_afterwards(method):
     X, y = noisy()
-    for learner in (DecisionTreeClassifier, C45Classifier, CARTClassifier):
-        afterwards = prune(learner().fit(X, y), method)
+    for learner in (DecisionTreeClassifier, CARTClassifier):
+        afterwards = prune(learner(prune=None).fit(X, y), method)
         while_fitting = learner(prune=method).fit(X, y)
         assert while_fitting.tree_.to_dict() == afterwards.tree_.to_dict()
 
@@ -249,9 +249,13 @@ def test_a_learner_prunes_while_fitting_as_prune_does_afterwards(method):
 def test_a_learner_chooses_the_price_of_a_leaf_by_cross_validation():
     X, y = noisy(1_000, seed=8)
     model = CARTClassifier(prune="cost_complexity").fit(X, y)
-    plain = CARTClassifier().fit(X, y)
-    judged = cross_validate_alpha(plain, X, y)
+    plain = CARTClassifier(prune=None).fit(X, y)
+    judged = cross_validate_alpha(plain, X, y, deals=3, standard_errors=0)
     assert model.tree_.to_dict() == prune(plain, "cost_complexity", alpha=judged.alpha).tree_.to_dict()
+    judged = cross_validate_alpha(plain, X, y, deals=3)
+    smaller = CARTClassifier(alpha="1se").fit(X, y)
+    assert smaller.tree_.to_dict() == prune(plain, "cost_complexity", alpha=judged.alpha).tree_.to_dict()
+    assert smaller.tree_.n_leaves <= model.tree_.n_leaves
     given = CARTClassifier(prune="cost_complexity", alpha=0.05).fit(X, y)
     assert given.tree_.to_dict() == prune(plain, "cost_complexity", alpha=0.05).tree_.to_dict()
     search = GridSearchCV(CARTClassifier(prune="cost_complexity"), {"alpha": [0.0, 0.01, 0.3]}, cv=3).fit(X, y)

@@ -23,6 +23,7 @@ OPTION_OF = {
     "min_samples_leaf": "--min-leaf",
     "criterion": "--criterion",
     "prune": "--prune",
+    "missing": "--missing",
     "categorical_features": "--categorical",
     "numeric_features": "--numeric",
 }

@@ -73,8 +73,16 @@ def fit(
     prune: Annotated[
         str | None,
         typer.Option(
-            help="Cut the tree to size: cost_complexity (the safe choice for noisy data), error_based (C4.5's own), "
-            "pessimistic, minimum_description_length or collapse.",
+            help="Cut the tree to size: cost_complexity (cart's own), error_based (c45's own), reduced_error, "
+            "pessimistic, minimum_description_length, collapse, or none.",
+            rich_help_panel=MODEL,
+        ),
+    ] = None,
+    missing: Annotated[
+        str | None,
+        typer.Option(
+            help="What becomes of missing values: learned, fractional, majority, class_majority, every_value, "
+            "all_branches, model, branch, surrogate or error.",
             rich_help_panel=MODEL,
         ),
     ] = None,
@@ -109,7 +117,13 @@ def fit(
         drop_missing_target=drop_missing_target,
         folds=folds,
         seed=seed,
-        options={"max_depth": max_depth, "min_samples_leaf": min_leaf, "criterion": criterion, "prune": prune},
+        options={
+            "max_depth": max_depth,
+            "min_samples_leaf": min_leaf,
+            "criterion": criterion,
+            "prune": prune,
+            "missing": missing,
+        },
     )
     question = prepare(frame, wishes)
     if json:

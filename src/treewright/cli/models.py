@@ -52,6 +52,8 @@ def build_learner(name: str, task: Task, options: Mapping[str, Any], seed: int) 
     for option in given:
         if option not in parameters:
             raise Mistake(_useless_option(name, option, task))
+    if given.get("prune") == "none":
+        given["prune"] = None
     if "random_state" in parameters:
         given["random_state"] = seed
     return learner.set_params(**given)

@@ -58,6 +58,26 @@ def way_out(
     return np.int64(0) if in_set(category_sets, set_start[node], value) else np.int64(1)
 
 
+@kernel
+def ask_surrogates(node, row, values, asked, threshold, turned, first_set, second_set, category_sets, n_categories):
+    """The side that the first surrogate with a value tells, -1 if none does."""
+    for k in range(asked.shape[1]):
+        column = asked[node, k]
+        if column < 0:
+            break
+        value = values[row, column]
+        if np.isnan(value):
+            continue
+        if first_set[node, k] < 0:
+            return np.int64((value <= threshold[node, k]) == turned[node, k])
+        if 0 <= value < n_categories[column]:
+            if in_set(category_sets, first_set[node, k], value):
+                return np.int64(0)
+            if in_set(category_sets, second_set[node, k], value):
+                return np.int64(1)
+    return NONE
+
+
 @entry
 def descend(
     values,
@@ -71,6 +91,11 @@ def descend(
     set_start,
     category_sets,
     weight,
+    surrogate_column,
+    surrogate_threshold,
+    surrogate_turned,
+    surrogate_first,
+    surrogate_second,
     n_categories,
     unseen,
     waiting_node,
@@ -95,9 +120,29 @@ def descend(
             branch = np.int64(0)
             while kind[node] != 0:
                 tested = column[node]
+                value = values[row, tested]
+                branch = NONE
+                unknown = np.isnan(value) or (unseen == UNSEEN_AS_MISSING and n_categories[tested] > 0 and value < 0)
+                if unknown and surrogate_column.shape[1] > 0:
+                    branch = ask_surrogates(
+                        node,
+                        row,
+                        values,
+                        surrogate_column,
+                        surrogate_threshold,
+                        surrogate_turned,
+                        surrogate_first,
+                        surrogate_second,
+                        category_sets,
+                        n_categories,
+                    )
+                if branch >= 0:
+                    node = first_child[node] + branch
+                    branch = np.int64(0)
+                    continue
                 branch = way_out(
                     node,
-                    values[row, tested],
+                    value,
                     kind,
                     threshold,
                     first_child,

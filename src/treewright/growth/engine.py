@@ -13,7 +13,7 @@ from treewright.growth.coding import Grid, Run, code_table, run_parallel
 from treewright.growth.criteria import ABSOLUTE_ERROR, CRITERIA, ERROR, GAIN_RATIO, POISSON, SDR
 from treewright.growth.jit import compiled, is_compiled
 from treewright.growth.layout import ALL_BRANCHES, BIT_SET, EVERY_VALUE, FRACTIONAL, MULTIWAY
-from treewright.growth.loop import grow
+from treewright.growth.loop import grow, middle_of
 from treewright.growth.workspace import (
     N_DEFERRED,
     N_NODES,
@@ -72,6 +72,19 @@ def run_plain(kernel: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @dataclass(frozen=True)
+class GrownSurrogates:
+    """Surrogate splits, a line per node; see `tree.Surrogates` for what each array means."""
+
+    column: np.ndarray
+    threshold: np.ndarray
+    turned: np.ndarray
+    first_set: np.ndarray
+    second_set: np.ndarray
+    agreement: np.ndarray
+    majority: np.ndarray
+
+
+@dataclass(frozen=True)
 class GrownTree:
     """The arrays of a tree as they leave the growth room; see `tree.Tree` for what each means."""
 
@@ -89,6 +102,7 @@ class GrownTree:
     impurity: np.ndarray
     gain: np.ndarray
     distribution: np.ndarray
+    surrogates: GrownSurrogates | None = None
 
 
 def usable_threads(n_jobs: int | None) -> int:
@@ -139,7 +153,7 @@ def grow_tree(
         spreads=recipe.gaps in SPREADING,
         rows_of_file=rows_of_file,
     )
-    return number_level_by_level(join_parts(*grow_parts(run, data, recipe, seed, n_threads)), data.n_codes)
+    return number_level_by_level(join_parts(*grow_parts(run, data, recipe, seed, n_threads)), data)
 
 
 class Part(NamedTuple):
@@ -153,6 +167,14 @@ class Part(NamedTuple):
     missing: np.ndarray
     share: np.ndarray
     set_start: np.ndarray
+    surrogate_column: np.ndarray
+    surrogate_cut: np.ndarray
+    surrogate_after: np.ndarray
+    surrogate_turned: np.ndarray
+    surrogate_left: np.ndarray
+    surrogate_right: np.ndarray
+    surrogate_agreement: np.ndarray
+    majority: np.ndarray
     weight: np.ndarray
     spread: np.ndarray
     gain: np.ndarray
@@ -234,15 +256,16 @@ def join_parts(hangs_from: list[int], parts: list[Part]) -> Part:
     first_word = np.cumsum(word_counts) - word_counts
     whole = Part(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
     whole.first_child[:] += np.repeat(first_node, sizes).astype(np.int32)
-    has_set = whole.set_start >= 0
-    whole.set_start[has_set] += np.repeat(first_word, sizes)[has_set]
+    shift = np.repeat(first_word, sizes)
+    for starts in (whole.set_start, whole.surrogate_left.T, whole.surrogate_right.T):
+        starts[...] = np.where(starts >= 0, starts + shift, starts)
     for node, root in zip(hangs_from, first_node[1:], strict=True):
         for array in whole[: Part._fields.index("set_words")]:
             array[node] = array[root]
     return whole
 
 
-def number_level_by_level(tree: Part, n_codes: np.ndarray) -> GrownTree:
+def number_level_by_level(tree: Part, data: Data) -> GrownTree:
     """Number the nodes level by level, which is the same however the tree was cut up while growing."""
     order = _level_order(tree.first_child, tree.n_children)
     place = np.empty(len(tree.kind), dtype=np.int32)
@@ -252,7 +275,22 @@ def number_level_by_level(tree: Part, n_codes: np.ndarray) -> GrownTree:
     first_child = np.zeros(len(order), dtype=np.int32)
     first_child[inner] = place[tree.first_child[order[inner]]]
     weight = tree.weight[order]
-    set_start, category_sets = _gather_sets(tree.set_start[order], column, tree.set_words, n_codes)
+    asked = tree.surrogate_column[order]
+    starts = [tree.set_start[order], tree.surrogate_left[order].ravel(), tree.surrogate_right[order].ravel()]
+    columns = np.concatenate([column, asked.ravel(), asked.ravel()])
+    all_starts, category_sets = _gather_sets(np.concatenate(starts), columns, tree.set_words, data.n_codes)
+    set_start, first_set, second_set = np.split(all_starts, np.cumsum([len(column), asked.size]))
+    surrogates = None
+    if asked.size:
+        surrogates = GrownSurrogates(
+            column=asked,
+            threshold=_surrogate_thresholds(tree, order, data),
+            turned=tree.surrogate_turned[order] != 0,
+            first_set=first_set.reshape(asked.shape),
+            second_set=second_set.reshape(asked.shape),
+            agreement=np.where(asked >= 0, tree.surrogate_agreement[order], 0.0),
+            majority=tree.majority[order],
+        )
     return GrownTree(
         kind=tree.kind[order],
         column=column,
@@ -268,7 +306,21 @@ def number_level_by_level(tree: Part, n_codes: np.ndarray) -> GrownTree:
         impurity=np.divide(tree.spread[order], weight, out=np.zeros(len(order)), where=weight > 0),
         gain=tree.gain[order],
         distribution=tree.distribution[order],
+        surrogates=surrogates,
     )
+
+
+def _surrogate_thresholds(tree: Part, order: np.ndarray, data: Data) -> np.ndarray:
+    """The points between the values on both sides of the surrogates' cuts, NaN where there is none."""
+    column, cut, after = tree.surrogate_column[order], tree.surrogate_cut[order], tree.surrogate_after[order]
+    thresholds = np.full(column.shape, np.nan)
+    for place in np.argwhere((column >= 0) & data.is_number[column]):
+        index = tuple(place)
+        start = data.value_start[column[index]]
+        below = data.values[start + cut[index]]
+        fixed = data.fixed_cuts[column[index]]
+        thresholds[index] = below if fixed else middle_of(below, data.values[start + after[index]])
+    return thresholds
 
 
 def _gather_sets(

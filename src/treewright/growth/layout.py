@@ -27,6 +27,9 @@ ALL_BRANCHES = np.int64(3)  # left out of the rating; whole down every branch
 OWN_BRANCH = np.int64(4)  # a value like any other
 SURROGATE = np.int64(5)  # left out of the rating; another column tells the side
 
+# A node keeps at most this many surrogate splits, as rpart does.
+MOST_SURROGATES = 5
+
 # Kinds of split in the finished tree; tree.SplitKind has the same numbers.
 LEAF_NODE = np.int64(0)
 THRESHOLD_SPLIT = np.int64(1)

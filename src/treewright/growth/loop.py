@@ -7,6 +7,7 @@ import numpy as np
 from treewright.growth.absolute import prepare_medians
 from treewright.growth.criteria import ABSOLUTE_ERROR, POISSON
 from treewright.growth.draws import draw_below, seed_of_branch
+from treewright.growth.independence import chance_of_split
 from treewright.growth.jit import entry, kernel
 from treewright.growth.layout import (
     ALL_BRANCHES,
@@ -15,10 +16,12 @@ from treewright.growth.layout import (
     EVERY_VALUE,
     FRACTIONAL,
     LEAF_NODE,
+    MOST_SURROGATES,
     MULTIWAY,
     MULTIWAY_SPLIT,
     OWN_BRANCH,
     SUBSET_SPLIT,
+    SURROGATE,
     THRESHOLD_SPLIT,
     ZERO,
     has_bit,
@@ -33,6 +36,7 @@ from treewright.growth.partition import (
     take_shares,
 )
 from treewright.growth.search import measure_classes, measure_numbers, search_node
+from treewright.growth.surrogates import find_surrogates, settle_gaps
 from treewright.growth.workspace import add_node, close_work, open_work
 
 # The mark of a measured node that may be split, in the place of its kind, until it is searched.
@@ -175,6 +179,11 @@ def find_split(work, node, numbers):
         keep_set(work, node, slot)
     if spreads(work):
         work.node_missing[node] = -1
+    if numbers is None and work.max_p_value < 1.0:
+        mark_branches(work, node)
+        if chance_of_split(work, node) > work.max_p_value:
+            undo_split(work, node)
+            return False
     return True
 
 
@@ -203,6 +212,9 @@ def divide(work, node, numbers):
     The sorted columns are only divided if some child may be split further.
     """
     n_children = np.int64(work.node_n_children[node])
+    if work.gaps == SURROGATE:
+        find_surrogates(work, node)
+        settle_gaps(work, node)
     n_gaps = work.sizes[n_children]
     divide_rows(work, node)
     if work.target_line >= 0:
@@ -227,8 +239,23 @@ def divide(work, node, numbers):
             some_open = True
     if some_open:
         divide_columns(work, node)
+    binary = work.node_kind[node] != MULTIWAY_SPLIT
+    if work.n_gaps_here == 0 and binary and work.gaps != SURROGATE and not spreads(work):
+        # No row tells which side is better for gaps: they follow the heavier one.
+        work.node_missing[node] = 0 if work.node_weight[first] >= work.node_weight[first + 1] else 1
     work.n_positions = max(work.n_positions, end)
     return first
+
+
+@kernel
+def words_of_sets(work, n_children):
+    """Room for the category sets of the splits of all children, and of a node's surrogates."""
+    if work.categorical == MULTIWAY:
+        return ZERO
+    n_sets = n_children
+    if work.gaps == SURROGATE:
+        n_sets += 2 * MOST_SURROGATES
+    return n_sets * (64 * work.n_words + 66) if work.gaps == SURROGATE else n_sets * (work.n_words + 66)
 
 
 @kernel
@@ -326,7 +353,7 @@ def grow(arrays, recipe, weighted, n_classes, target_line, lo, hi, depth, seed, 
     while work.n_waiting > 0:
         node = work.heap[0]
         n_children = np.int64(work.node_n_children[node])
-        n_words = ZERO if work.categorical == MULTIWAY else n_children * (work.n_words + 66)
+        n_words = words_of_sets(work, n_children)
         no_room = work.n_nodes + n_children > len(work.node_kind)
         rows_wanted = prepare_division(work, node) - len(work.rows)
         if no_room or work.n_set_words + n_words > len(work.set_words) or rows_wanted > 0:

@@ -12,6 +12,7 @@ from treewright.growth.layout import (
     MULTIWAY_SPLIT,
     ONE,
     SUBSET_SPLIT,
+    SURROGATE,
     THRESHOLD_SPLIT,
     ZERO,
     clear,
@@ -50,12 +51,15 @@ def mark_branches(work, node):
     column = np.int64(work.node_column[node])
     kind, cut = np.int64(work.node_kind[node]), work.node_cut[node]
     n_children = np.int64(work.node_n_children[node])
-    missing_branch = np.int64(work.node_missing[node]) if work.node_missing[node] >= 0 else n_children
+    missing_branch = np.int64(work.node_missing[node])
+    if missing_branch < 0 or work.gaps == SURROGATE:
+        missing_branch = n_children
     missing_code = work.n_codes[column]
     words, set_start = work.set_words, max(work.node_set_start[node], ZERO)
     rows, sizes, side, branch = work.rows, work.sizes, work.side, work.branch
     wide, many = work.is_wide[column], kind == MULTIWAY_SPLIT
     keys, codes = work.keys[column], work.codes[column]
+    n_gaps = ZERO
     for b in range(n_children + 1):
         sizes[b] = 0
     for i in range(np.uint64(work.node_lo[node]), np.uint64(work.node_hi[node])):
@@ -64,10 +68,12 @@ def mark_branches(work, node):
         inside = kind == SUBSET_SPLIT and code != missing_code and in_set(words, set_start, code)
         to = branch_of(code, missing_code, kind, cut, inside, missing_branch)
         sizes[to] += 1
+        n_gaps += 1 if code == missing_code else 0
         if many:
             branch[row] = to
         else:
             side[row] = to
+    work.n_gaps_here = n_gaps
 
 
 @kernel

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treewright.growth.jit import build_struct, kernel, part, replaced
-from treewright.growth.layout import MAX_NARROW_CODES
+from treewright.growth.layout import MAX_NARROW_CODES, MOST_SURROGATES, SURROGATE
 
 # Types of fields: a name NumPy and Numba share, and the number of dimensions.
 FLAG = ("bool", 0)
@@ -221,6 +221,14 @@ TREE = [
     ("node_missing", ("int32", 1)),  # branch of rows without a value, -1 if they go down every branch
     ("node_share", REALS),  # the part of the parent's rows without a value that comes here
     ("node_set_start", WHOLES),
+    ("node_surrogate_column", ("int32", 2)),  # -1 from where on there are no more
+    ("node_surrogate_cut", ("int64", 2)),
+    ("node_surrogate_after", ("int64", 2)),
+    ("node_surrogate_turned", ("uint8", 2)),  # small values go to the second branch
+    ("node_surrogate_left", ("int64", 2)),  # where the sets of the categories of each side begin
+    ("node_surrogate_right", ("int64", 2)),
+    ("node_surrogate_agreement", ("float64", 2)),
+    ("node_majority", REALS),  # of the rows with a value, the share on the heavier side
     ("node_weight", REALS),
     ("node_mean", REALS),
     ("node_spread", REALS),
@@ -238,6 +246,7 @@ TREE = [
     ("branch_values", WHOLES),  # values of the column that go down each branch
     ("spare_shares", REALS),
     ("n_positions", WHOLE),  # where the part of the row list that is in use ends
+    ("n_gaps_here", WHOLE),  # rows of the node being divided without a value in the column it asks for
     ("in_place", FLAG),  # the branches of a node may take its place and more behind it
     ("heap", WHOLES),  # nodes waiting to be divided
     ("n_waiting", WHOLE),
@@ -361,6 +370,8 @@ def make_arrays(data: Data, recipe: Recipe, n_rows: int) -> Any:
     sizes |= dict.fromkeys((name for name, _ in SLOTS), recipe.among)
     sizes |= {"slot_words": recipe.among * -(-n_branches // 64)}
     sizes |= dict.fromkeys((name for name, _ in TREE if name.startswith("node_")), 0)
+    n_surrogates = MOST_SURROGATES if recipe.gaps == SURROGATE else 0
+    sizes |= dict.fromkeys((name for name in ARRAYS if name.startswith("node_surrogate")), (0, n_surrogates))
     sizes |= {"node_distribution": (0, width), "set_words": 0, "heap": 0, "deferred": 0}
     made = {name: np.empty(sizes[name], kind[0]) for name, kind in ARRAYS.items() if name not in Data._fields}
     for name in ("progress", "counts", "code_rows", "marks"):
@@ -412,6 +423,7 @@ def add_node(work, lo, hi, depth, seed):
     work.node_n_children[node] = 0
     work.node_missing[node] = 0
     work.node_share[node] = 0.0
+    work.node_majority[node] = 0.0
     work.node_set_start[node] = -1
     work.node_weight[node] = 0.0
     work.node_mean[node] = 0.0
@@ -419,6 +431,10 @@ def add_node(work, lo, hi, depth, seed):
     work.node_gain[node] = 0.0
     for k in range(work.node_distribution.shape[1]):
         work.node_distribution[node, k] = 0.0
+    for k in range(work.node_surrogate_column.shape[1]):
+        work.node_surrogate_column[node, k] = -1
+        work.node_surrogate_left[node, k] = -1
+        work.node_surrogate_right[node, k] = -1
     work.node_depth[node] = depth
     work.node_lo[node] = lo
     work.node_hi[node] = hi

@@ -12,8 +12,15 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from treewright.learners.gaps import fill_gaps, refuse_gaps, refuse_unseen
-from treewright.learners.parameters import CLASS_CRITERIA, NUMBER_CRITERIA, Plan, check_plan, check_unseen
-from treewright.learners.weights import read_class_weights, read_weights
+from treewright.learners.parameters import (
+    CLASS_CRITERIA,
+    NUMBER_CRITERIA,
+    Plan,
+    check_plan,
+    check_smoothing,
+    check_unseen,
+)
+from treewright.learners.weights import read_class_weights, read_costs, read_weights
 from treewright.table import Table, declared_classes, read_classes, read_frame, read_like, read_numbers, target_name
 from treewright.table.column import Column
 from treewright.tree import Target, Tree
@@ -269,8 +276,9 @@ class TreeClassifier(ClassifierMixin, TreeLearner):
     _criteria: ClassVar[tuple[str, ...]] = CLASS_CRITERIA
 
     def predict(self, X: Any) -> np.ndarray:
-        """The class of each row; of classes with equal weight in the leaf, the first."""
-        return self._named(self._answer(X).argmax(axis=1))
+        """The class of each row: the most likely one, or with `costs` the one with the least expected cost."""
+        answers = self._answer(X)
+        return self._named(self.tree_.labels_for(answers))
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """The share of each class, in the order of `classes_`, in the leaf that a row reaches."""
@@ -315,6 +323,26 @@ class TreeClassifier(ClassifierMixin, TreeLearner):
     def _keep_classes(self, classes: np.ndarray) -> None:
         self.classes_ = classes
         self.n_classes_ = len(classes)
+
+    def _grow(self, training: Training, plan: Plan, seed: int) -> Tree:
+        """The full tree of these rows.
+
+        Classes whose errors cost more weigh more while it grows (altered priors, Breiman et al. 1984); the finished
+        tree tells their true weights, and chooses answers by their cost.
+        """
+        smoothing = check_smoothing(getattr(self, "smoothing", None))
+        costs = read_costs(getattr(self, "costs", None), list(training.target.classes))
+        if costs is None:
+            tree = super()._grow(training, plan, seed)
+            return tree if smoothing is None else tree.replace(smoothing=smoothing)
+        factor = np.maximum(costs.sum(axis=1), 1e-9 * costs.sum())
+        weights = training.weights * factor[training.answers]
+        scale = training.weights.sum() / weights.sum()
+        tree = super()._grow(replace(training, weights=weights * scale), plan, seed)
+        distribution = tree.distribution / (factor * scale)
+        return tree.replace(
+            distribution=distribution, weight=distribution.sum(axis=1), costs=costs, smoothing=smoothing
+        )
 
     def _weigh_classes(self, target: Target, answers: np.ndarray, weights: np.ndarray) -> np.ndarray:
         class_weight = getattr(self, "class_weight", None)

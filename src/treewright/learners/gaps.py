@@ -32,7 +32,7 @@ def refuse_gaps(columns: Sequence[Column], values: np.ndarray) -> None:
         listed = ", ".join(found[:8]) + (f" and {len(found) - 8} more" if len(found) > 8 else "")
         raise ValueError(
             f"missing is 'error', but of {len(values)} rows some have no value in: {listed}; "
-            "fill the gaps, or choose another strategy such as missing='learned'"
+            "fill the gaps, or choose another strategy such as missing='majority'"
         )
 
 
@@ -111,7 +111,8 @@ def _groups_by_target(training: Training) -> list[np.ndarray]:
 def _fill_by_guessing(training: Training, plan: Plan, usual: np.ndarray) -> tuple[np.ndarray, Filling]:
     """Each gap filled with what a tree of the other columns and the target says; for new rows, without the target.
 
-    Rows that have no value are not learned from; a column without any value stays as it is.
+    Rows that have no value are not learned from; a column without any value stays as it is. If there is no other
+    column, new rows get the usual value.
     """
     filled, guesses = np.array(training.values), []
     for place in range(len(training.columns)):
@@ -121,7 +122,8 @@ def _fill_by_guessing(training: Training, plan: Plan, usual: np.ndarray) -> tupl
             with_target = np.column_stack([others, training.answers.astype(np.float64)])
             tree = _learn_to_guess(training, place, with_target, plan, knows_target=True)
             filled[gaps, place] = guess(tree, with_target[gaps])
-            guesses.append((place, _learn_to_guess(training, place, others, plan, knows_target=False)))
+            if others.shape[1]:
+                guesses.append((place, _learn_to_guess(training, place, others, plan, knows_target=False)))
     return filled, Filling(usual, tuple(guesses))
 
 

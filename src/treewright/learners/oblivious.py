@@ -32,6 +32,12 @@ class ObliviousTreeClassifier(TreeClassifier):
         for them, they follow the most rows, or they are refused.
     class_weight : dict, "balanced" or None, default=None
         What a row of each class weighs.
+    costs : dict or None, default=None
+        What wrong answers cost, {("actual", "predicted"): cost}; those not named cost 1. Used while the tree grows and
+        to choose its answers.
+    smoothing : "laplace", ("m_estimate", m) or None, default=None
+        Keep the class shares of small leaves from 0 and 1: one row more of each class, or m rows spread as in the
+        whole table.
     categorical_features, numeric_features : list of names or positions, mask, "all" or None, default=None
         Columns to be read otherwise than their type says.
     n_jobs : int or None, default=None
@@ -61,6 +67,8 @@ class ObliviousTreeClassifier(TreeClassifier):
         missing: Any = "learned",
         unseen: str = "as_missing",
         class_weight: Any = None,
+        costs: Any = None,
+        smoothing: Any = None,
         categorical_features: Any = None,
         numeric_features: Any = None,
         n_jobs: int | None = None,
@@ -72,6 +80,8 @@ class ObliviousTreeClassifier(TreeClassifier):
         self.missing = missing
         self.unseen = unseen
         self.class_weight = class_weight
+        self.costs = costs
+        self.smoothing = smoothing
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
         self.n_jobs = n_jobs

@@ -339,6 +339,18 @@ def _check_missing(name: str, value: Any) -> Any:
     return value
 
 
+def check_smoothing(value: Any) -> tuple[str, float] | None:
+    """How class shares are kept from 0 and 1: a row more per class, or m rows in all."""
+    if value is None:
+        return None
+    if _is_text(value, "laplace"):
+        return "laplace", 1.0
+    m = _pair(value, "m_estimate")
+    if is_real(m) and m > 0:
+        return "m_estimate", float(m)
+    raise parameter_error("smoothing", value, "None, 'laplace' or ('m_estimate', m) with m above 0")
+
+
 def check_unseen(value: Any) -> str:
     """What becomes of categories that were not there in training."""
     return str(_check_choice("unseen", value, UNSEEN))

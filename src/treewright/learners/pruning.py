@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from treewright.learners.base import Training, TreeClassifier, TreeLearner
 from treewright.learners.gaps import fill_gaps
-from treewright.learners.parameters import Plan, is_real
+from treewright.learners.parameters import Plan, is_real, is_whole
 from treewright.learners.weights import read_weights
 from treewright.table import read_classes, read_like, read_numbers
 from treewright.tree import Node, Tree
@@ -109,7 +109,9 @@ class PricedTrees:
     risks : its risk on the training rows.
     losses : its mean loss on rows left out: the share of wrong answers, or the mean squared error.
     deviations : the standard error of that.
-    chosen : the line of the smallest tree within one standard error of the best.
+    chosen : the line of the smallest tree within the allowed standard errors of the best.
+
+    `as_dict` gives the lines as columns, for a frame or a plot.
     """
 
     alphas: np.ndarray
@@ -124,9 +126,27 @@ class PricedTrees:
         """The price that gives the chosen tree."""
         return float(self.alphas[self.chosen])
 
+    def as_dict(self) -> dict[str, np.ndarray]:
+        """The table by columns: leaves, alpha, training and validation error, and the standard error of the latter."""
+        return {
+            "leaves": self.leaves,
+            "alpha": self.alphas,
+            "training_error": self.risks,
+            "validation_error": self.losses,
+            "standard_error": self.deviations,
+        }
+
 
 def cross_validate_alpha(
-    model: Any, X: Any, y: Any, *, folds: int = 10, standard_errors: float = 1.0, risk: str = "error"
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    folds: int = 10,
+    deals: int = 1,
+    standard_errors: float = 1.0,
+    risk: str = "error",
+    sample_weight: Any = None,
 ) -> PricedTrees:
     """Judge each tree of a model's pruning sequence on rows left out, as CART does (Breiman et al. 1984).
 
@@ -138,10 +158,13 @@ def cross_validate_alpha(
         A copy of it is fitted to all rows and to each part of them.
     X, y : table and target
     folds : int, default=10
+    deals : int, default=1
+        How often the rows are dealt anew, each time in another fixed order; the losses of all deals are averaged.
     standard_errors : float, default=1.0
-        How far above the least loss the smallest acceptable tree may lie.
+        How far above the least loss the smallest acceptable tree may lie; 0 chooses the tree with the least loss.
     risk : "error" or "impurity", default="error"
         As in `prune`.
+    sample_weight : one number per row or None
 
     Examples
     --------
@@ -156,29 +179,44 @@ def cross_validate_alpha(
     """
     if not isinstance(model, TreeLearner):
         raise TypeError(f"only a tree learner can be cross-validated here, not a {type(model).__name__}")
-    training = model._read_training(model._read_table(X), y, None)
-    return _judge(model, training, folds, standard_errors, _check_risk(risk))
+    training = model._read_training(model._read_table(X), y, sample_weight)
+    return _judge(model, training, folds, deals, standard_errors, _check_risk(risk))
 
 
-def _judge(model: TreeLearner, training: Training, folds: int, standard_errors: float, risk: str) -> PricedTrees:
+def _judge(
+    model: TreeLearner, training: Training, folds: int, deals: int, standard_errors: float, risk: str
+) -> PricedTrees:
     """Grow a tree from each part of the rows and add up, for each price, what the others lose in it."""
     n_rows = len(training.answers)
     if isinstance(folds, bool) or not isinstance(folds, int) or not 2 <= folds <= n_rows:
         raise ValueError(f"folds={folds!r} must be a whole number from 2 to the number of rows, {n_rows}")
+    if not is_whole(deals, 1):
+        raise ValueError(f"deals={deals!r} must be a whole number of 1 or more")
     _check_number("standard_errors", standard_errors, 0.0, math.inf)
     path = methods.weakest_links(model._grow_from(training), risk)[1]
     # Between two prices of the whole tree's sequence, their geometric mean stands for the step.
-    prices = np.sqrt(path.alphas * np.append(path.alphas[1:], np.inf))
-    fold_of = np.empty(n_rows, dtype=np.int64)
-    fold_of[np.argsort(training.answers, kind="stable")] = np.arange(n_rows) % folds
+    prices = np.append(np.sqrt(path.alphas[:-1] * path.alphas[1:]), np.inf)
     sums = np.zeros((len(prices), 2))
-    for fold in range(folds):
-        sums += _losses_left_out(model, training, fold_of == fold, prices, risk)
+    for deal in range(deals):
+        fold_of = _deal_folds(training.answers, folds, deal)
+        for fold in range(folds):
+            sums += _losses_left_out(model, training, fold_of == fold, prices, risk) / deals
     mean = sums[:, 0] / n_rows
     deviation = np.sqrt(np.maximum(sums[:, 1] / n_rows - mean**2, 0.0) / n_rows)
     best = int(np.argmin(mean))
     chosen = int(np.flatnonzero(mean <= mean[best] + standard_errors * deviation[best] + 1e-12)[-1])
     return PricedTrees(path.alphas, path.leaves, path.risks, mean, deviation, chosen)
+
+
+def _deal_folds(answers: np.ndarray, folds: int, deal: int) -> np.ndarray:
+    """The fold of each row: dealt in turn, class by class or along the ascending target.
+
+    The first deal takes rows of one class in their order, every other one in an order of its own.
+    """
+    order = np.arange(len(answers)) if deal == 0 else np.random.default_rng(deal).permutation(len(answers))
+    fold_of = np.empty(len(answers), dtype=np.int64)
+    fold_of[order[np.argsort(answers[order], kind="stable")]] = np.arange(len(answers)) % folds
+    return fold_of
 
 
 def _losses_left_out(
@@ -188,25 +226,28 @@ def _losses_left_out(
     tree = model._grow_from(training.rows(~left_out))
     alphas, _ = methods.weakest_links(tree, risk)
     answers = training.answers[left_out]
+    weights = training.weights[left_out] / training.weights.mean()
     if tree.target.is_classes:
-        answer_of = np.argmax(tree.value, axis=1)
+        costs = tree.costs if tree.costs is not None else 1.0 - np.eye(len(tree.target.classes))
 
         def loss(node: np.ndarray) -> np.ndarray:
-            return (answer_of[node] != answers).astype(np.float64)
+            return np.asarray(weights * costs[answers, tree.label[node]])
     else:
 
         def loss(node: np.ndarray) -> np.ndarray:
-            return (tree.value[node, 0] - answers) ** 2
+            return np.asarray(weights * (tree.value[node, 0] - answers) ** 2)
 
     return methods.losses_by_price(tree, alphas, prices, leaves_of(tree, training.values[left_out]), loss)
 
 
-def cost_complexity_path(model: Any, *, risk: str = "error") -> methods.PruningPath:
+def cost_complexity_path(model: Any, X: Any = None, y: Any = None, *, risk: str = "error") -> methods.PruningPath:
     """The nested trees of cost-complexity pruning: from which price per leaf on each is the best, and its risk.
 
     Parameters
     ----------
     model : a fitted tree learner, or a `Tree`
+    X, y : table and target, default=None
+        Rows that the model has not seen, to judge each tree of the sequence: its `validation` error.
     risk : "error" or "impurity", default="error"
         As in `prune`.
 
@@ -217,14 +258,51 @@ def cost_complexity_path(model: Any, *, risk: str = "error") -> methods.PruningP
     >>> path = cost_complexity_path(DecisionTreeClassifier().fit(iris.X, iris.y))
     >>> path.leaves.tolist()
     [9, 7, 4, 3, 2, 1]
+    >>> path.trees[-2]
+    Tree(target='species', n_leaves=2, depth=1)
     """
-    return methods.weakest_links(_tree_of(model), _check_risk(risk))[1]
+    tree = _tree_of(model)
+    alphas, path = methods.weakest_links(tree, _check_risk(risk))
+    if X is None and y is None:
+        return path
+    values, answers = _read_unseen(model, tree, X, y)
+    return replace(path, validation=methods.validate_path(tree, path, alphas, values, answers))
+
+
+def complexity_table(model: Any, cp: float = 0.01) -> methods.ComplexityTable:
+    """The table of nested trees that R's rpart prints for a binary tree: complexity, splits and relative error.
+
+    Parameters
+    ----------
+    model : a fitted tree learner, or a `Tree`
+        Grown with rpart's limits (`min_samples_split=20, min_samples_leaf=7, prune=None`) and `missing="surrogate"`
+        its table is rpart's own.
+    cp : float, default=0.01
+        The least complexity of a split that is worth keeping, as a share of the root's risk.
+
+    Examples
+    --------
+    >>> from treewright import CARTClassifier, complexity_table, datasets
+    >>> iris = datasets.load_iris()
+    >>> model = CARTClassifier(min_samples_split=20, min_samples_leaf=7, prune=None).fit(iris.X, iris.y)
+    >>> print(complexity_table(model))
+            CP nsplit  rel error
+      0.500000      0   1.000000
+      0.440000      1   0.500000
+      0.010000      2   0.060000
+    """
+    tree = _tree_of(model)
+    _check_number("cp", cp, 0.0, math.inf)
+    if (tree.n_children > 2).any():
+        raise ValueError("rpart's table is one of binary trees; this one has nodes of more than two branches")
+    return methods.complexity_table(tree, cp)
 
 
 # Pruning while fitting: "reduced_error" leaves some of the rows out of growth by itself.
 WHILE_FITTING = ("cost_complexity", "reduced_error", *FOR_CLASSES, "collapse")
 VARIANTS = ("j48", "c4.5r8")
 FOLDS = 10
+DEALS, FEW_ROWS = 3, 5000
 
 
 def check_pruning(learner: TreeLearner) -> None:
@@ -234,7 +312,7 @@ def check_pruning(learner: TreeLearner) -> None:
         raise ValueError(f"prune is {method!r}; give one of {', '.join(map(repr, WHILE_FITTING))}, or None")
     if method in FOR_CLASSES and not isinstance(learner, TreeClassifier):
         raise ValueError(f"prune is {method!r}, which counts wrong classes; a regressor takes 'cost_complexity'")
-    if getattr(learner, "alpha", "cv") != "cv":
+    if getattr(learner, "alpha", "cv") not in ("cv", "1se"):
         _check_number("alpha", learner.alpha, 0.0, math.inf)
     _check_number("confidence", getattr(learner, "confidence", 0.25), 0.0, 1.0)
     share = getattr(learner, "pruning_share", 0.5)
@@ -255,13 +333,24 @@ def grow_to_size(learner: TreeLearner, training: Training, plan: Plan, seed: int
     if learner.prune == "cost_complexity":
         alpha = getattr(learner, "alpha", "cv")
         if alpha == "cv":
-            folds = min(FOLDS, len(training.answers))
-            alpha = _judge(learner, training, folds, 1.0, "error").alpha if folds > 1 else 0.0
+            alpha = _choose_alpha(learner, training, 0.0)
+        elif alpha == "1se":
+            alpha = _choose_alpha(learner, training, 1.0)
         return methods.prune_by_cost_complexity(tree, float(alpha))
     if learner.prune == "error_based" and plan.quinlan:
         return _prune_as_quinlan(learner, methods.collapse_by_errors(tree), training, plan)
     pruned: Tree = prune(tree, learner.prune, confidence=getattr(learner, "confidence", 0.25))
     return pruned
+
+
+def _choose_alpha(learner: TreeLearner, training: Training, standard_errors: float) -> float:
+    """The price per leaf by cross-validation; few rows are dealt several times, because one deal says little."""
+    n_rows = len(training.answers)
+    folds = min(FOLDS, n_rows)
+    if folds < 2:
+        return 0.0
+    deals = DEALS if n_rows <= FEW_ROWS else 1
+    return _judge(learner, training, folds, deals, standard_errors, "error").alpha
 
 
 def _prune_as_quinlan(learner: TreeLearner, tree: Tree, training: Training, plan: Plan) -> Tree:
@@ -329,16 +418,22 @@ def _with_tree(model: Any, tree: Tree) -> Any:
 
 
 def _prune_by_reduced_error(model: Any, tree: Tree, X: Any, y: Any, sample_weight: Any) -> Tree:
+    values, answers = _read_unseen(model, tree, X, y)
+    return methods.prune_by_reduced_error(tree, values, answers, read_weights(sample_weight, len(values)))
+
+
+def _read_unseen(model: Any, tree: Tree, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Rows that a tree was not grown from, in its own terms."""
     if X is None or y is None:
-        raise ValueError("reduced_error pruning needs rows that the tree was not grown from: give X and y")
+        raise ValueError("rows that the tree was not grown from are needed: give X and y")
     if isinstance(model, Tree):
         values = read_like(X, tree.columns, named=True, learner="the tree")
     else:
         values = model._read_rows(X)
     answers = _labels_of(y, tree) if tree.target.is_classes else read_numbers(y)
     if len(answers) != len(values):
-        raise ValueError(f"X has {len(values)} rows and y has {len(answers)}; reduced_error pruning needs one per row")
-    return methods.prune_by_reduced_error(tree, values, answers, read_weights(sample_weight, len(values)))
+        raise ValueError(f"X has {len(values)} rows and y has {len(answers)}; give one target value per row")
+    return values, answers
 
 
 def _labels_of(y: Any, tree: Tree) -> np.ndarray:

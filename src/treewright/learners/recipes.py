@@ -24,7 +24,9 @@ class ID3Classifier(TreeClassifier):
     """ID3 (Quinlan 1986): the column with the highest information gain, a branch for each of its categories.
 
     It knows categories only; for numbers use `C45Classifier`. For a numeric target use
-    `DecisionTreeRegressor(categorical="multiway")`.
+    `DecisionTreeRegressor(categorical="multiway")`. It is the tree of Weka's Id3, except that a branch without rows
+    answers as the node above it, where Weka answers nothing, and that of columns with equal gain the first is taken,
+    where rounding decides in Weka.
 
     Parameters
     ----------
@@ -33,7 +35,11 @@ class ID3Classifier(TreeClassifier):
     min_samples_split : int or float, default=2
         Least rows, or share of all rows, of a node that is split.
     min_gain : float, default=0.0
-        Least information gain of a split, in bits.
+        Least information gain of a split, in bits. With 0.0 even a split that gains nothing is made, for the sake of
+        those below it; 1e-6 stops there, as Weka does.
+    max_p_value : float, default=1.0
+        A split is only made if its classes would be spread over the branches like this by chance with no more than
+        this probability (the chi-squared test). 0.05 or 0.01 stop growth early; 1.0 tests nothing.
     missing : str, default="learned"
         What becomes of missing values, in training and in prediction: see `docs/missing_values.md`.
     unseen : {"as_missing", "stop", "majority", "error"}, default="as_missing"
@@ -41,6 +47,12 @@ class ID3Classifier(TreeClassifier):
         for them, they follow the most rows, or they are refused.
     class_weight : dict, "balanced" or None, default=None
         What a row of each class weighs.
+    costs : dict or None, default=None
+        What wrong answers cost, {("actual", "predicted"): cost}; those not named cost 1. Used while the tree grows and
+        to choose its answers.
+    smoothing : "laplace", ("m_estimate", m) or None, default=None
+        Keep the class shares of small leaves from 0 and 1: one row more of each class, or m rows spread as in the
+        whole table.
     categorical_features : list of names or positions, boolean mask, "all" or None, default=None
         Numeric columns to be read as categories: codes that are no quantities.
     n_jobs : int or None, default=None
@@ -72,18 +84,24 @@ class ID3Classifier(TreeClassifier):
         max_depth: int | None = None,
         min_samples_split: int | float = 2,
         min_gain: float = 0.0,
+        max_p_value: float = 1.0,
         missing: Any = "learned",
         unseen: str = "as_missing",
         class_weight: Any = None,
+        costs: Any = None,
+        smoothing: Any = None,
         categorical_features: Any = None,
         n_jobs: int | None = None,
     ) -> None:
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_gain = min_gain
+        self.max_p_value = max_p_value
         self.missing = missing
         self.unseen = unseen
         self.class_weight = class_weight
+        self.costs = costs
+        self.smoothing = smoothing
         self.categorical_features = categorical_features
         self.n_jobs = n_jobs
 
@@ -120,6 +138,9 @@ class C45Classifier(TreeClassifier):
         Most tests from the root to a leaf. Lower it for a tree that can be read and that overfits less.
     min_samples_leaf : int or float, default=2
         Least weight, or share of all rows, in at least two branches of a split. Raise it for noisy data.
+    max_p_value : float, default=1.0
+        A split is only made if its classes would be spread over the branches like this by chance with no more than
+        this probability (the chi-squared test). 0.05 or 0.01 stop growth early; 1.0 tests nothing.
     prune : {"error_based", "reduced_error", None} or another method of `treewright.prune`, default="error_based"
         How the grown tree is cut to size: by C4.5's own upper bounds of the error, or by rows that are held back.
         Even with None, splits that make no difference on the training rows are taken back.
@@ -138,6 +159,12 @@ class C45Classifier(TreeClassifier):
         for them, they follow the most rows, or they are refused.
     class_weight : dict, "balanced" or None, default=None
         What a row of each class weighs.
+    costs : dict or None, default=None
+        What wrong answers cost, {("actual", "predicted"): cost}; those not named cost 1. Used while the tree grows and
+        to choose its answers.
+    smoothing : "laplace", ("m_estimate", m) or None, default=None
+        Keep the class shares of small leaves from 0 and 1: one row more of each class, or m rows spread as in the
+        whole table.
     categorical_features, numeric_features : list of names or positions, mask, "all" or None, default=None
         Columns to be read otherwise than their type says.
     n_jobs : int or None, default=None
@@ -162,6 +189,7 @@ class C45Classifier(TreeClassifier):
         *,
         max_depth: int | None = None,
         min_samples_leaf: int | float = 2,
+        max_p_value: float = 1.0,
         prune: str | None = "error_based",
         confidence: float = 0.25,
         subtree_raising: bool = True,
@@ -170,12 +198,15 @@ class C45Classifier(TreeClassifier):
         missing: Any = "fractional",
         unseen: str = "as_missing",
         class_weight: Any = None,
+        costs: Any = None,
+        smoothing: Any = None,
         categorical_features: Any = None,
         numeric_features: Any = None,
         n_jobs: int | None = None,
     ) -> None:
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
+        self.max_p_value = max_p_value
         self.prune = prune
         self.confidence = confidence
         self.subtree_raising = subtree_raising
@@ -184,6 +215,8 @@ class C45Classifier(TreeClassifier):
         self.missing = missing
         self.unseen = unseen
         self.class_weight = class_weight
+        self.costs = costs
+        self.smoothing = smoothing
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
         self.n_jobs = n_jobs
@@ -253,14 +286,17 @@ class CARTClassifier(TreeClassifier):
         Least rows, or share of all rows, on both sides of a split. Raise it for noisy data.
     min_gain : float, default=0.0
         Least decrease of the Gini impurity.
+    max_p_value : float, default=1.0
+        A split is only made if its classes would be spread over the branches like this by chance with no more than
+        this probability (the chi-squared test). 0.05 or 0.01 stop growth early; 1.0 tests nothing.
     max_leaf_nodes : int or None, default=None
         Most leaves; the node whose split gains most is split first.
-    prune : str or None, default=None
-        Cut the grown tree to size by one of the methods of `treewright.prune`: "cost_complexity", the safe choice for
-        noisy data, "error_based", "pessimistic", "minimum_description_length" or "collapse".
-    alpha : float or "cv", default="cv"
-        For "cost_complexity": the price of a leaf, as a share of all weight, or chosen by ten-fold cross-validation
-        as the smallest tree within a standard error of the best. Nothing in it is random.
+    prune : str or None, default="cost_complexity"
+        Cut the grown tree to size by one of the methods of `treewright.prune`; None leaves it as it has grown.
+    alpha : float, "cv" or "1se", default="cv"
+        For "cost_complexity": the price of a leaf, as a share of all weight; or chosen by ten-fold cross-validation, as
+        that of the best tree ("cv"), or of the smallest within a standard error of it ("1se"), which is easier to read.
+        Nothing in it is random.
     pruning_share : float, default=1/3
         For "reduced_error": the part of the rows that is held back from growth.
     missing : str, default="learned"
@@ -270,6 +306,12 @@ class CARTClassifier(TreeClassifier):
         for them, they follow the most rows, or they are refused.
     class_weight : dict, "balanced" or None, default=None
         What a row of each class weighs.
+    costs : dict or None, default=None
+        What wrong answers cost, {("actual", "predicted"): cost}; those not named cost 1. Used while the tree grows and
+        to choose its answers.
+    smoothing : "laplace", ("m_estimate", m) or None, default=None
+        Keep the class shares of small leaves from 0 and 1: one row more of each class, or m rows spread as in the
+        whole table.
     categorical_features, numeric_features : list of names or positions, mask, "all" or None, default=None
         Columns to be read otherwise than their type says.
     n_jobs : int or None, default=None
@@ -279,7 +321,7 @@ class CARTClassifier(TreeClassifier):
     --------
     >>> from treewright import CARTClassifier, datasets
     >>> weather = datasets.load_weather()
-    >>> CARTClassifier(max_depth=1).fit(weather.X, weather.y).rules()
+    >>> CARTClassifier(max_depth=1, prune=None).fit(weather.X, weather.y).rules()
     outlook = overcast: yes (4.0)
     outlook != overcast: no (10.0/5.0)
     """
@@ -293,13 +335,16 @@ class CARTClassifier(TreeClassifier):
         min_samples_split: int | float = 2,
         min_samples_leaf: int | float = 1,
         min_gain: float = 0.0,
+        max_p_value: float = 1.0,
         max_leaf_nodes: int | None = None,
-        prune: str | None = None,
+        prune: str | None = "cost_complexity",
         alpha: float | str = "cv",
         pruning_share: float = 1 / 3,
         missing: Any = "learned",
         unseen: str = "as_missing",
         class_weight: Any = None,
+        costs: Any = None,
+        smoothing: Any = None,
         categorical_features: Any = None,
         numeric_features: Any = None,
         n_jobs: int | None = None,
@@ -308,6 +353,7 @@ class CARTClassifier(TreeClassifier):
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
         self.min_gain = min_gain
+        self.max_p_value = max_p_value
         self.max_leaf_nodes = max_leaf_nodes
         self.prune = prune
         self.alpha = alpha
@@ -315,6 +361,8 @@ class CARTClassifier(TreeClassifier):
         self.missing = missing
         self.unseen = unseen
         self.class_weight = class_weight
+        self.costs = costs
+        self.smoothing = smoothing
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
         self.n_jobs = n_jobs
@@ -335,12 +383,12 @@ class CARTRegressor(TreeRegressor):
         Least decrease of the mean squared error.
     max_leaf_nodes : int or None, default=None
         Most leaves; the node whose split gains most is split first.
-    prune : str or None, default=None
-        Cut the grown tree to size by one of the methods of `treewright.prune`: "cost_complexity", the safe choice for
-        noisy data, or "collapse".
-    alpha : float or "cv", default="cv"
-        For "cost_complexity": the price of a leaf, as a share of all weight, or chosen by ten-fold cross-validation
-        as the smallest tree within a standard error of the best. Nothing in it is random.
+    prune : str or None, default="cost_complexity"
+        Cut the grown tree to size by one of the methods of `treewright.prune`; None leaves it as it has grown.
+    alpha : float, "cv" or "1se", default="cv"
+        For "cost_complexity": the price of a leaf, as a share of all weight; or chosen by ten-fold cross-validation, as
+        that of the best tree ("cv"), or of the smallest within a standard error of it ("1se"), which is easier to read.
+        Nothing in it is random.
     pruning_share : float, default=1/3
         For "reduced_error": the part of the rows that is held back from growth.
     missing : str, default="learned"
@@ -371,7 +419,7 @@ class CARTRegressor(TreeRegressor):
         min_samples_leaf: int | float = 1,
         min_gain: float = 0.0,
         max_leaf_nodes: int | None = None,
-        prune: str | None = None,
+        prune: str | None = "cost_complexity",
         alpha: float | str = "cv",
         pruning_share: float = 1 / 3,
         missing: Any = "learned",
@@ -413,6 +461,12 @@ class DecisionStumpClassifier(TreeClassifier):
         for them, they follow the most rows, or they are refused.
     class_weight : dict, "balanced" or None, default=None
         What a row of each class weighs.
+    costs : dict or None, default=None
+        What wrong answers cost, {("actual", "predicted"): cost}; those not named cost 1. Used while the tree grows and
+        to choose its answers.
+    smoothing : "laplace", ("m_estimate", m) or None, default=None
+        Keep the class shares of small leaves from 0 and 1: one row more of each class, or m rows spread as in the
+        whole table.
     categorical_features, numeric_features : list of names or positions, mask, "all" or None, default=None
         Columns to be read otherwise than their type says.
     n_jobs : int or None, default=None
@@ -439,6 +493,8 @@ class DecisionStumpClassifier(TreeClassifier):
         missing: Any = "learned",
         unseen: str = "as_missing",
         class_weight: Any = None,
+        costs: Any = None,
+        smoothing: Any = None,
         categorical_features: Any = None,
         numeric_features: Any = None,
         n_jobs: int | None = None,
@@ -449,6 +505,8 @@ class DecisionStumpClassifier(TreeClassifier):
         self.missing = missing
         self.unseen = unseen
         self.class_weight = class_weight
+        self.costs = costs
+        self.smoothing = smoothing
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
         self.n_jobs = n_jobs
@@ -532,6 +590,12 @@ class RandomTreeClassifier(TreeClassifier):
         for them, they follow the most rows, or they are refused.
     class_weight : dict, "balanced" or None, default=None
         What a row of each class weighs.
+    costs : dict or None, default=None
+        What wrong answers cost, {("actual", "predicted"): cost}; those not named cost 1. Used while the tree grows and
+        to choose its answers.
+    smoothing : "laplace", ("m_estimate", m) or None, default=None
+        Keep the class shares of small leaves from 0 and 1: one row more of each class, or m rows spread as in the
+        whole table.
     categorical_features, numeric_features : list of names or positions, mask, "all" or None, default=None
         Columns to be read otherwise than their type says.
     random_state : int, RandomState or None, default=None
@@ -559,6 +623,8 @@ class RandomTreeClassifier(TreeClassifier):
         missing: Any = "learned",
         unseen: str = "as_missing",
         class_weight: Any = None,
+        costs: Any = None,
+        smoothing: Any = None,
         categorical_features: Any = None,
         numeric_features: Any = None,
         random_state: Any = None,
@@ -573,6 +639,8 @@ class RandomTreeClassifier(TreeClassifier):
         self.missing = missing
         self.unseen = unseen
         self.class_weight = class_weight
+        self.costs = costs
+        self.smoothing = smoothing
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
         self.random_state = random_state

@@ -34,6 +34,9 @@ class DecisionTreeClassifier(TreeClassifier):
     min_gain : float, default=0.0
         Least gain of a split, in the unit of the criterion. At 0 growth goes on without any gain, because a
         useful split may need another one above it.
+    max_p_value : float, default=1.0
+        A split is only made if its classes would be spread over the branches like this by chance with no more than
+        this probability (the chi-squared test). 0.05 or 0.01 stop growth early; 1.0 tests nothing.
     max_leaf_nodes : int or None, default=None
         Most leaves; the node whose split gains most is split first.
     max_features : int, float, "sqrt", "log2" or None, default=None
@@ -41,9 +44,10 @@ class DecisionTreeClassifier(TreeClassifier):
     prune : str or None, default=None
         Cut the grown tree to size by one of the methods of `treewright.prune`: "cost_complexity", the safe choice for
         noisy data, "error_based", "pessimistic", "minimum_description_length" or "collapse".
-    alpha : float or "cv", default="cv"
-        For "cost_complexity": the price of a leaf, as a share of all weight, or chosen by ten-fold cross-validation
-        as the smallest tree within a standard error of the best. Nothing in it is random.
+    alpha : float, "cv" or "1se", default="cv"
+        For "cost_complexity": the price of a leaf, as a share of all weight; or chosen by ten-fold cross-validation, as
+        that of the best tree ("cv"), or of the smallest within a standard error of it ("1se"), which is easier to read.
+        Nothing in it is random.
     pruning_share : float, default=1/3
         For "reduced_error": the part of the rows that is held back from growth.
     missing : str, default="learned"
@@ -54,6 +58,12 @@ class DecisionTreeClassifier(TreeClassifier):
     class_weight : dict, "balanced" or None, default=None
         What a row of each class weighs. "balanced" gives all classes the same total, for rare classes that
         matter.
+    costs : dict or None, default=None
+        What wrong answers cost, {("actual", "predicted"): cost}; those not named cost 1. Used while the tree grows and
+        to choose its answers.
+    smoothing : "laplace", ("m_estimate", m) or None, default=None
+        Keep the class shares of small leaves from 0 and 1: one row more of each class, or m rows spread as in the
+        whole table.
     categorical_features, numeric_features : list of names or positions, mask, "all" or None, default=None
         Columns to be read otherwise than their type says: codes that are no quantities, numbers kept as text.
     random_state : int, RandomState or None, default=None
@@ -102,6 +112,7 @@ class DecisionTreeClassifier(TreeClassifier):
         min_samples_split: int | float = 2,
         min_samples_leaf: int | float = 1,
         min_gain: float = 0.0,
+        max_p_value: float = 1.0,
         max_leaf_nodes: int | None = None,
         max_features: int | float | str | None = None,
         prune: str | None = None,
@@ -110,6 +121,8 @@ class DecisionTreeClassifier(TreeClassifier):
         missing: Any = "learned",
         unseen: str = "as_missing",
         class_weight: Any = None,
+        costs: Any = None,
+        smoothing: Any = None,
         categorical_features: Any = None,
         numeric_features: Any = None,
         random_state: Any = None,
@@ -123,6 +136,7 @@ class DecisionTreeClassifier(TreeClassifier):
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
         self.min_gain = min_gain
+        self.max_p_value = max_p_value
         self.max_leaf_nodes = max_leaf_nodes
         self.max_features = max_features
         self.prune = prune
@@ -131,6 +145,8 @@ class DecisionTreeClassifier(TreeClassifier):
         self.missing = missing
         self.unseen = unseen
         self.class_weight = class_weight
+        self.costs = costs
+        self.smoothing = smoothing
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
         self.random_state = random_state
@@ -169,9 +185,10 @@ class DecisionTreeRegressor(TreeRegressor):
     prune : str or None, default=None
         Cut the grown tree to size by one of the methods of `treewright.prune`: "cost_complexity", the safe choice for
         noisy data, or "collapse".
-    alpha : float or "cv", default="cv"
-        For "cost_complexity": the price of a leaf, as a share of all weight, or chosen by ten-fold cross-validation
-        as the smallest tree within a standard error of the best. Nothing in it is random.
+    alpha : float, "cv" or "1se", default="cv"
+        For "cost_complexity": the price of a leaf, as a share of all weight; or chosen by ten-fold cross-validation, as
+        that of the best tree ("cv"), or of the smallest within a standard error of it ("1se"), which is easier to read.
+        Nothing in it is random.
     pruning_share : float, default=1/3
         For "reduced_error": the part of the rows that is held back from growth.
     missing : str, default="learned"

@@ -57,6 +57,33 @@ def read_class_weights(class_weight: Any, classes: list[Any], labels: np.ndarray
     return np.array([float(class_weight.get(name, 1.0)) for name in classes])
 
 
+def read_costs(costs: Any, classes: list[Any]) -> np.ndarray | None:
+    """What each answer (a column) costs for rows of each class (a row); None if all errors cost the same.
+
+    A wrong answer that is not named costs 1, a right one nothing.
+
+    >>> read_costs({("ill", "well"): 20}, ["ill", "well"])
+    array([[ 0., 20.],
+           [ 1.,  0.]])
+    """
+    if costs is None:
+        return None
+    if not isinstance(costs, Mapping) or not costs:
+        raise parameter_error("costs", costs, 'a dict such as {("actual", "predicted"): 5}, or None')
+    matrix = 1.0 - np.eye(len(classes))
+    place = {name: label for label, name in enumerate(classes)}
+    for pair, cost in costs.items():
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            raise ValueError(f"costs has the key {pair!r}; give pairs of the actual and the predicted class")
+        if not is_real(cost) or cost < 0:
+            raise ValueError(f"the cost of {pair!r} is {cost!r}; give a number of 0 or more")
+        unknown = [name for name in pair if name not in place]
+        if unknown:
+            raise ValueError(f"costs names {unknown[0]!r}, which is no class of y; the classes are {some(classes)}")
+        matrix[place[pair[0]], place[pair[1]]] = float(cost)
+    return matrix
+
+
 def _check_class_weights(class_weight: Mapping[Any, Any], classes: list[Any]) -> None:
     for name, weight in class_weight.items():
         if not is_real(weight) or weight < 0:

@@ -212,8 +212,8 @@ def _phrases(tests: tuple[Test, ...], space: str) -> list[str]:
             phrases.append(f"{low}{space}<{space}{name}{space}<={space}{high}")
             position += 2
             continue
-        around = " " if test.relation in ("in", "not in") else space
-        phrases.append(f"{test.column.name}{around}{test.relation}{around}{test.write_operand()}")
+        around = " " if test.relation[0].isalpha() else space
+        phrases.append(f"{test.column.name}{around}{test.relation}{around}{test.write_operand()}".rstrip())
         position += 1
     return phrases
 

@@ -127,7 +127,7 @@ def _lines(tree: Tree, max_depth: int | None, max_categories: int | None, missin
 def _branches(node: Node, max_categories: int | None, missing: bool) -> Iterator[tuple[Node, str]]:
     """The children of a node with the words of the branch to each."""
     for branch, (test, child) in enumerate(zip(node.tests, node.children, strict=True)):
-        words = f"{test.column.name} {test.relation} {test.write_operand(max_categories)}"
+        words = f"{test.column.name} {test.relation} {test.write_operand(max_categories)}".rstrip()
         if missing and branch == node.missing_branch:
             words += " (or missing)"
         yield child, words

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from treewright.table.column import Column
-from treewright.tree.tree import Target, Tree
+from treewright.tree.tree import Surrogates, Target, Tree
 
 
 def grow(
@@ -31,6 +31,9 @@ def grow(
 
         grown = grow_tree(columns, values, rows_of_file=rows_of_file, **options)
     arrays = {field.name: getattr(grown, field.name) for field in fields(grown)}
+    found = arrays.pop("surrogates")
+    if found is not None:
+        arrays["surrogates"] = Surrogates(**{field.name: getattr(found, field.name) for field in fields(found)})
     return Tree(columns=columns, target=target, unseen=unseen, **arrays)
 
 
@@ -79,6 +82,7 @@ def land(tree: Tree, values: np.ndarray) -> Landings:
             tree.set_start,
             tree.category_sets,
             tree.weight,
+            *_surrogate_arrays(tree),
             n_categories,
             policies.get(tree.unseen, UNSEEN_AS_MISSING),
             *stack,
@@ -89,6 +93,15 @@ def land(tree: Tree, values: np.ndarray) -> Landings:
         if n_entries >= 0:
             return Landings(ends, nodes[:n_entries], parts[:n_entries])
         room *= 4
+
+
+def _surrogate_arrays(tree: Tree) -> tuple[np.ndarray, ...]:
+    """What the descent asks of surrogates: column, threshold, turned, and both sets; nothing if there are none."""
+    found = tree.surrogates
+    if found is None:
+        none = (tree.n_nodes, 0)
+        return np.empty(none, np.int32), np.empty(none), np.empty(none, bool), *(np.empty(none, np.int64),) * 2
+    return found.column, found.threshold, found.turned, found.first_set, found.second_set
 
 
 def fill(tree: Tree, values: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from treewright.tree.grow import land
+from treewright.tree.grow import land, leaves_of
 from treewright.tree.tree import Node, SplitKind, Tree
 
 # Prices closer than this share of the root's risk are one step of the pruning sequence.
@@ -45,12 +45,13 @@ def cut(tree: Tree, at: np.ndarray) -> Tree:
         impurity=tree.impurity[keep],
         gain=unless_leaf(tree.gain, 0.0),
         distribution=tree.distribution[keep],
+        surrogates=None if tree.surrogates is None else tree.surrogates.take(keep, leaf),
     )
 
 
 def collapse(tree: Tree) -> Tree:
     """Make a leaf of every node below which all leaves give its answer."""
-    answer = np.argmax(tree.value, axis=1) if tree.target.is_classes else tree.value[:, 0]
+    answer = tree.label if tree.target.is_classes else tree.value[:, 0]
     same = np.ones(tree.n_nodes, dtype=bool)
     for level in reversed(_levels(tree)[1:]):
         above = tree.parent[level]
@@ -75,8 +76,9 @@ def prune_by_reduced_error(tree: Tree, values: np.ndarray, answers: np.ndarray, 
         counts = np.zeros((tree.n_nodes, len(tree.target.classes)))
         np.add.at(counts, (nodes, answers), weights)
         counts = _sum_upwards(tree, counts)
-        right = counts[np.arange(tree.n_nodes), np.argmax(tree.value, axis=1)]
-        return cut(tree, _no_worse_as_leaf(tree, counts.sum(axis=1) - right, slack=1e-6))
+        costs = tree.costs if tree.costs is not None else 1.0 - np.eye(counts.shape[1])
+        lost = (counts * costs[:, tree.label].T).sum(axis=1)
+        return cut(tree, _no_worse_as_leaf(tree, lost, slack=1e-6))
     # Squared error of a node's answer m on its rows: sum of w (y - m)^2, from the sums of w, wy and wyy.
     sums = np.zeros((tree.n_nodes, 3))
     np.add.at(sums, nodes, np.column_stack([weights, weights * answers, weights * answers**2]))
@@ -93,7 +95,9 @@ def collapse_by_errors(tree: Tree) -> Tree:
 
 
 def training_errors(tree: Tree) -> np.ndarray:
-    """Weight of the training rows at each node that are not of its class."""
+    """Weight of the training rows at each node that are not of its class, or what they cost."""
+    if tree.costs is not None:
+        return np.asarray((tree.distribution @ tree.costs).min(axis=1))
     return np.asarray(tree.weight - tree.distribution.max(axis=1))
 
 
@@ -272,22 +276,35 @@ class PruningPath:
     alphas : the price per leaf from which on a tree is the best.
     leaves : its number of leaves.
     risks : its share of wrong answers, its mean squared error, or its impurity, on the training rows.
+    validation : its share of wrong answers, or its mean squared error, on other rows, if some were given.
     """
 
     alphas: np.ndarray
     leaves: np.ndarray
     risks: np.ndarray
+    tree: Tree
+    node_alphas: np.ndarray
+    validation: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.alphas)
 
+    @property
+    def trees(self) -> list[Tree]:
+        """All trees of the sequence, each nested in the one before."""
+        slack = SAME_PRICE * max(float(self.risks[-1]), 1e-300)
+        return [cut(self.tree, self.node_alphas <= alpha + slack) for alpha in self.alphas]
+
+    def as_dict(self) -> dict[str, np.ndarray]:
+        """The table by columns, for a frame or a plot."""
+        columns = {"leaves": self.leaves, "alpha": self.alphas, "training_error": self.risks}
+        return columns if self.validation is None else {**columns, "validation_error": self.validation}
+
 
 def node_risks(tree: Tree, risk: str) -> np.ndarray:
     """The risk of each node as a leaf, as a share of all weight: its errors, or its impurity."""
-    if risk == "error" and tree.target.is_classes:
-        lost = tree.weight - tree.distribution.max(axis=1)
-    else:
-        lost = tree.impurity * tree.weight
+    by_error = risk == "error" and tree.target.is_classes
+    lost = training_errors(tree) if by_error else tree.impurity * tree.weight
     return np.where(tree.rows > 0, lost, 0.0) / tree.weight[0]
 
 
@@ -307,8 +324,26 @@ def weakest_links(tree: Tree, risk: str = "error") -> tuple[np.ndarray, PruningP
     steps = np.concatenate([whole, steps[:n_steps]])
     # Steps of one price are one step; the last of them counts.
     last = np.append(np.diff(steps[:, 0]) > SAME_PRICE * max(risks[0], 1e-300), True)
-    path = PruningPath(steps[last, 0], steps[last, 1].astype(np.int64), steps[last, 2])
+    path = PruningPath(steps[last, 0], steps[last, 1].astype(np.int64), steps[last, 2], tree, alphas)
     return alphas, path
+
+
+def validate_path(
+    tree: Tree, path: PruningPath, alphas: np.ndarray, values: np.ndarray, answers: np.ndarray
+) -> np.ndarray:
+    """The mean loss of each tree of the sequence on some rows."""
+    if tree.target.is_classes:
+
+        def loss(node: np.ndarray) -> np.ndarray:
+            return (tree.label[node] != answers).astype(np.float64)
+    else:
+
+        def loss(node: np.ndarray) -> np.ndarray:
+            return np.asarray((tree.value[node, 0] - answers) ** 2)
+
+    prices = np.append(np.sqrt(path.alphas[:-1] * path.alphas[1:]), np.inf)
+    sums = losses_by_price(tree, alphas, prices, leaves_of(tree, values), loss)
+    return np.asarray(sums[:, 0] / len(values))
 
 
 def prune_by_cost_complexity(tree: Tree, alpha: float, risk: str = "error") -> Tree:
@@ -316,6 +351,129 @@ def prune_by_cost_complexity(tree: Tree, alpha: float, risk: str = "error") -> T
     alphas, _ = weakest_links(tree, risk)
     slack = SAME_PRICE * max(float(node_risks(tree, risk)[0]), 1e-300)
     return cut(tree, alphas <= alpha + slack)
+
+
+@dataclass(frozen=True)
+class ComplexityTable:
+    """rpart's table of nested trees, from the root to the largest: a line each.
+
+    Attributes
+    ----------
+    cp : the complexity from which on a tree is kept, as a share of the root's risk.
+    splits : its number of splits.
+    relative_error : its risk as a share of the root's.
+    """
+
+    cp: np.ndarray
+    splits: np.ndarray
+    relative_error: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.cp)
+
+    def __str__(self) -> str:
+        lines = [f"{'CP':>10} {'nsplit':>6} {'rel error':>10}"]
+        for cp, splits, error in zip(self.cp, self.splits, self.relative_error, strict=True):
+            lines.append(f"{cp:10.6f} {splits:6d} {error:10.6f}")
+        return "\n".join(lines)
+
+
+def complexities_like_rpart(tree: Tree, alpha: float, risks: np.ndarray) -> np.ndarray:
+    """The complexity that rpart gives each node of a binary tree, 0 where it stops before.
+
+    rpart settles it while the tree grows: a node is given up when what its subtree can gain at best is not worth
+    `alpha`, and of the nodes below a son only the son itself is tried as a leaf. So its figures are those of the
+    weakest link except where only a part of a son's subtree should go first.
+    """
+    complexity = np.zeros(tree.n_nodes)
+    complexity[0] = risks[0]
+    best_risk, n_splits = risks.copy(), np.zeros(tree.n_nodes, dtype=np.int64)
+    bound = np.zeros(tree.n_nodes)
+    waiting = [(0, 0)]
+    while waiting:
+        node, phase = waiting.pop()
+        left, right = _sons(tree, node)
+        if phase == 0:
+            bound[node] = min(risks[node], complexity[node])
+            if bound[node] <= alpha or tree.kind[node] == SplitKind.LEAF:
+                complexity[node] = alpha
+                continue
+            complexity[left] = bound[node] - alpha
+            waiting += [(node, 1), (left, 0)]
+        elif phase == 1:
+            gained = max((risks[node] - best_risk[left]) / (n_splits[left] + 1), risks[node] - risks[left])
+            complexity[right] = min(gained, complexity[node]) - alpha
+            waiting += [(node, 2), (right, 0)]
+        else:
+            _settle_complexity(node, left, right, complexity, risks, best_risk, n_splits)
+            if complexity[node] <= alpha:
+                best_risk[node], n_splits[node] = risks[node], 0
+    return complexity
+
+
+def _sons(tree: Tree, node: int) -> tuple[int, int]:
+    """The children as rpart orders them: the one with the lower mean (of the class numbers) is the left."""
+    first = int(tree.first_child[node])
+    if tree.kind[node] == SplitKind.LEAF:
+        return -1, -1
+    means = (
+        tree.value[first : first + 2] @ np.arange(tree.value.shape[1])
+        if tree.target.is_classes
+        else (tree.value[first : first + 2, 0])
+    )
+    return (first, first + 1) if means[0] < means[1] else (first + 1, first)
+
+
+def _settle_complexity(
+    node: int,
+    left: int,
+    right: int,
+    complexity: np.ndarray,
+    risks: np.ndarray,
+    best_risk: np.ndarray,
+    n_splits: np.ndarray,
+) -> None:
+    """What a split is worth per leaf, after sons that are worth less have become leaves."""
+    risk = {left: best_risk[left], right: best_risk[right]}
+    splits = {left: n_splits[left], right: n_splits[right]}
+
+    def worth() -> float:
+        return float((risks[node] - risk[left] - risk[right]) / (splits[left] + splits[right] + 1))
+
+    weaker, stronger = (left, right) if complexity[right] > complexity[left] else (right, left)
+    if worth() > complexity[weaker]:
+        risk[weaker], splits[weaker] = risks[weaker], 0
+        if worth() > complexity[stronger]:
+            risk[stronger], splits[stronger] = risks[stronger], 0
+    complexity[node] = worth()
+    best_risk[node] = risk[left] + risk[right]
+    n_splits[node] = splits[left] + splits[right] + 1
+
+
+def complexity_table(tree: Tree, cp: float) -> ComplexityTable:
+    """The nested trees of a binary tree as rpart tells them, down to a least complexity."""
+    risks = node_risks(tree, "error")
+    root = float(risks[0])
+    alpha = cp * root
+    complexity = complexities_like_rpart(tree, alpha, risks)
+    if complexity[0] <= alpha or root <= 0.0:
+        return ComplexityTable(np.array([complexity[0] / root if root else cp]), np.array([0]), np.array([1.0]))
+    # A node is worth no more than the one above it.
+    split = np.zeros(tree.n_nodes, dtype=bool)
+    for level in _levels(tree):
+        for node in level[tree.kind[level] != SplitKind.LEAF]:
+            above = int(tree.parent[node])
+            if above >= 0:
+                complexity[node] = min(complexity[node], complexity[above])
+            split[node] = complexity[node] > alpha and (above < 0 or split[above])
+    steps = np.unique(np.append(np.round(complexity[split], 15), alpha))[::-1]
+    splits, errors = [], []
+    for step in steps:
+        kept = split & (complexity > step * (1 + 1e-9))
+        splits.append(int(np.count_nonzero(kept)))
+        smaller = cut(tree, ~kept)
+        errors.append(float(node_risks(smaller, "error")[smaller.kind == SplitKind.LEAF].sum()))
+    return ComplexityTable(steps / root, np.array(splits), np.array(errors) / root)
 
 
 def _levels(tree: Tree) -> list[np.ndarray]:

@@ -65,6 +65,52 @@ class Test:
         return f"{{{', '.join(words)}}}"
 
 
+@dataclass(frozen=True, eq=False)
+class Surrogates:
+    """Splits of other columns that tell the side of a row whose own value is missing: a line per node, best first.
+
+    Attributes
+    ----------
+    column : the column asked instead, -1 from where on there are no more.
+    threshold : for numbers and ordered categories.
+    turned : whether values up to the threshold go to the second branch rather than the first.
+    first_set, second_set : for categories, where the sets of those that go to each branch begin in the tree's
+        `category_sets`; one in neither was not there with a value of the split's own column.
+    agreement : the share of training rows, among those with a value of the split's own column, sent the same way.
+    majority : for each node, the share that the way of most rows sends the same way.
+    """
+
+    column: np.ndarray
+    threshold: np.ndarray
+    turned: np.ndarray
+    first_set: np.ndarray
+    second_set: np.ndarray
+    agreement: np.ndarray
+    majority: np.ndarray
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            object.__setattr__(self, field.name, _frozen(getattr(self, field.name)))
+
+    def take(self, nodes: np.ndarray, leaf: np.ndarray) -> Surrogates:
+        """Those of some nodes; leaves have none."""
+        kept = {field.name: getattr(self, field.name)[nodes] for field in fields(self)}
+        kept["column"] = np.where(leaf[:, None], np.int32(-1), kept["column"])
+        return Surrogates(**kept)
+
+
+@dataclass(frozen=True)
+class Surrogate:
+    """One surrogate split of a node, in the user's own words."""
+
+    tests: tuple[Test, Test]  # what sends a row to the first branch, and to the second
+    agreement: float
+    adjusted: float  # how much of what the majority gets wrong it gets right
+
+    def __str__(self) -> str:
+        return f"{self.tests[0]} (agrees {self.agreement:.3f}, adjusted {self.adjusted:.3f})"
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Tree:
     """A fitted decision or regression tree.
@@ -93,6 +139,10 @@ class Tree:
         with the most weight ("majority"), or the row stops and the node answers ("stop").
     filling : what fills the gaps of a row before it goes down, None if nothing does.
     tolerance : how far above a threshold a value may lie and still go to the first child; Weka's C4.5 allows 1e-6.
+    surrogates : what other columns tell about rows without a value, None if they are not asked.
+    costs : what it costs to answer one class (a column each) for another (a row each); None if all errors are alike.
+    smoothing : how class shares are kept from 0 and 1: ("laplace", rows to add per class), ("m_estimate", rows to add
+        in all, spread as at the root), or None.
 
     >>> from treewright.table.column import Kind
     >>> whole = np.zeros(3, dtype=np.int64)
@@ -139,6 +189,9 @@ class Tree:
     unseen: str = "as_missing"
     filling: Filling | None = None
     tolerance: float = 0.0
+    surrogates: Surrogates | None = None
+    costs: np.ndarray | None = None
+    smoothing: tuple[str, float] | None = None
 
     def __post_init__(self) -> None:
         _check(self)
@@ -186,14 +239,35 @@ class Tree:
         empty = self.rows == 0
         value = np.array(self.distribution, dtype=np.float64)
         if self.target.is_classes:
-            total = value.sum(axis=1, keepdims=True)
             # Rows that all weigh nothing say as little about the classes as no rows.
-            empty = empty | (total[:, 0] <= 0.0)
+            empty = empty | (value.sum(axis=1) <= 0.0)
+            value[~empty] += self._added_rows()
+            total = value.sum(axis=1, keepdims=True)
             np.divide(value, total, out=value, where=total > 0.0)
         for node in np.flatnonzero(empty):
             if node > 0:
                 value[node] = value[self.parent[node]]
         return _frozen(value)
+
+    def _added_rows(self) -> np.ndarray:
+        """What smoothing adds to each class weight of a node."""
+        n_classes = len(self.target.classes)
+        if self.smoothing is None:
+            return np.zeros(n_classes)
+        kind, strength = self.smoothing
+        at_root = self.distribution[0] / self.distribution[0].sum()
+        return np.full(n_classes, strength) if kind == "laplace" else strength * at_root
+
+    @cached_property
+    def label(self) -> np.ndarray:
+        """The class label each node answers: the most likely, or the one with the least expected cost."""
+        return _frozen(self.labels_for(self.value))
+
+    def labels_for(self, shares: np.ndarray) -> np.ndarray:
+        """The class labels to answer given the shares of the classes; of classes that are as good, the first."""
+        if self.costs is not None:
+            return np.asarray((shares @ self.costs).argmin(axis=1))
+        return np.asarray(shares.argmax(axis=1))
 
     def node(self, index: int) -> Node:
         if not 0 <= index < self.n_nodes:
@@ -218,11 +292,13 @@ class Tree:
 
     def category_set(self, index: int) -> tuple[int, ...]:
         """Category indices that go to the first child of a subset split."""
-        start = int(self.set_start[index])
+        return self._read_set(int(self.set_start[index]), int(self.column[index]))
+
+    def _read_set(self, start: int, column: int) -> tuple[int, ...]:
         head = int(self.category_sets[start])
         if head != BIT_SET:
             return tuple(self.category_sets[start + 1 : start + 1 + head].tolist())
-        n_categories = len(self.columns[self.column[index]].categories)
+        n_categories = len(self.columns[column].categories)
         words = self.category_sets[start + 1 : start + 1 + -(-n_categories // 64)]
         bits = np.unpackbits(words.astype("<u8").view(np.uint8), bitorder="little")
         return tuple(np.flatnonzero(bits[:n_categories]).tolist())
@@ -290,6 +366,8 @@ class Node:
         """The class or number this node predicts; of classes with equal weight, the first."""
         if not self.tree.target.is_classes:
             return float(self.value[0])
+        if self.tree.costs is not None:
+            return self.tree.target.classes[int(self.tree.label[self.index])]
         # Sums of fractions of rows round: classes this close have equal weight.
         most = self.value.max() * (1.0 - 1e-9)
         return self.tree.target.classes[int(np.argmax(self.value >= most))]
@@ -301,7 +379,8 @@ class Node:
             return 0.0
         # Summed without the winner: weight - max would print rounding noise of badly scaled weights.
         others = np.array(self.distribution)
-        others[int(np.argmax(others))] = 0.0
+        answered = int(np.argmax(others)) if self.tree.costs is None else int(self.tree.label[self.index])
+        others[answered] = 0.0
         return float(others.sum())
 
     @property
@@ -344,6 +423,30 @@ class Node:
         if len(inside) == 1:
             return Test(column, "=", inside), Test(column, "!=", inside)
         return Test(column, "in", inside), Test(column, "not in", inside)
+
+    @property
+    def surrogates(self) -> tuple[Surrogate, ...]:
+        """The splits that stand in for this one where its value is missing, best first."""
+        found = self.tree.surrogates
+        if found is None or self.is_leaf:
+            return ()
+        majority = float(found.majority[self.index])
+        return tuple(
+            Surrogate(self._surrogate_tests(found, k), float(agreement), (float(agreement) - majority) / (1 - majority))
+            for k, agreement in enumerate(found.agreement[self.index])
+            if found.column[self.index, k] >= 0
+        )
+
+    def _surrogate_tests(self, found: Surrogates, k: int) -> tuple[Test, Test]:
+        place = int(found.column[self.index, k])
+        column = self.tree.columns[place]
+        if column.is_categorical:
+            sets = (found.first_set, found.second_set)
+            first, second = (self.tree._read_set(int(starts[self.index, k]), place) for starts in sets)
+            return Test(column, "in", first), Test(column, "in", second)
+        threshold = float(found.threshold[self.index, k])
+        tests = Test(column, "<=", threshold), Test(column, ">", threshold)
+        return (tests[1], tests[0]) if found.turned[self.index, k] else tests
 
     def to_dict(self) -> dict[str, Any]:
         """This node and all below it as nested plain Python values."""
@@ -422,7 +525,7 @@ def _counts_within(lengths: np.ndarray) -> np.ndarray:
 
 
 # What a tree has besides one entry per node.
-NO_ARRAYS = ("columns", "target", "unseen", "filling", "tolerance")
+NO_ARRAYS = ("columns", "target", "unseen", "filling", "tolerance", "surrogates", "costs", "smoothing")
 
 
 def _array_names(tree: Tree) -> list[str]:

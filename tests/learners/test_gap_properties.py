@@ -1,0 +1,352 @@
+"""What must hold for any table with gaps: no part of a row is lost, and what tells nothing changes nothing."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from treewright import (
+    C45Classifier,
+    CARTClassifier,
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    cost_complexity_path,
+    prune,
+)
+from treewright.growth.engine import MIN_CELLS_FOR_THREADS
+from treewright.table import read_like
+from treewright.tree import SplitKind, Tree
+from treewright.tree.grow import Landings, land
+
+# A table without gaps is the same to all of these.
+STRATEGIES = (
+    "learned",
+    "fractional",
+    "every_value",
+    "all_branches",
+    "branch",
+    "majority",
+    "class_majority",
+    "model",
+)
+CATEGORICAL = ("subset", "multiway", "one_vs_rest")
+
+Rows = dict[str, list[Any]]
+
+
+@st.composite
+def tables(draw: st.DrawFn, gaps: bool = True, least_rows: int = 4) -> tuple[Rows, list[str]]:
+    """A number, a number of few values, a category and a switch, some of them missing; and two or three classes."""
+    n_rows = draw(st.integers(least_rows, 30))
+    seed = draw(st.integers(0, 2**32 - 1))
+    share = draw(st.sampled_from([0.1, 0.3, 0.6])) if gaps else 0.0
+    n_classes = draw(st.integers(2, 3))
+    random = np.random.default_rng(seed)
+    columns = {
+        "size": random.normal(size=n_rows).round(2).tolist(),
+        "count": random.integers(0, 4, n_rows).astype(float).tolist(),
+        "kind": random.choice(["ash", "elm", "fir", "oak"], n_rows).tolist(),
+        "wet": random.choice([False, True], n_rows).tolist(),
+    }
+    table = {
+        name: [None if is_gap else value for value, is_gap in zip(line, random.random(n_rows) < share, strict=True)]
+        for name, line in columns.items()
+    }
+    target = random.choice(["no", "perhaps", "yes"][:n_classes], n_rows).tolist()
+    assume(len(set(target)) > 1)
+    assume(all(any(value is not None for value in line) for line in table.values()))
+    return table, target
+
+
+def read(model: Any, table: Rows) -> np.ndarray:
+    return read_like(table, model.tree_.columns, named=True, learner=type(model).__name__)
+
+
+def landed(model: Any, table: Rows) -> Landings:
+    return land(model.tree_, read(model, table))
+
+
+def labels_of(model: Any, target: list[str]) -> np.ndarray:
+    return np.array([model.tree_.target.classes.index(answer) for answer in target])
+
+
+def arrays_of(tree: Tree) -> dict[str, np.ndarray]:
+    return {
+        field.name: getattr(tree, field.name)
+        for field in fields(tree)
+        if isinstance(getattr(tree, field.name), np.ndarray)
+    }
+
+
+def paths(tree: Tree) -> dict[tuple[str, ...], tuple[bool, float]]:
+    """Each node by the tests on the way to it: whether it is a leaf, and its weight."""
+    found = {}
+    waiting = [((), tree.root)]
+    while waiting:
+        path, node = waiting.pop()
+        found[path] = node.is_leaf, node.weight
+        waiting.extend(((*path, str(test)), child) for test, child in zip(node.tests, node.children, strict=True))
+    return found
+
+
+def same_tree(one: Tree, other: Tree) -> bool:
+    """Do both ask the same, with the same weights but for rounding?"""
+    if paths(one).keys() != paths(other).keys():
+        return False
+    return np.allclose([weight for _, weight in paths(one).values()], [weight for _, weight in paths(other).values()])
+
+
+def is_nested(smaller: Tree, larger: Tree) -> bool:
+    """Is the smaller tree the larger one with some of its nodes made leaves?"""
+    above, below = paths(larger), paths(smaller)
+    return all(
+        path in above and weight == above[path][1] and (is_leaf or not above[path][0])
+        for path, (is_leaf, weight) in below.items()
+    )
+
+
+@settings(max_examples=60)
+@given(
+    tables(),
+    st.sampled_from(["fractional", "every_value"]),
+    st.sampled_from(CATEGORICAL),
+    st.sampled_from(["gini", "information_gain", "gain_ratio"]),
+)
+def test_the_parts_of_a_row_add_up_to_the_row(rows, strategy, categorical, criterion):
+    table, target = rows
+    model = DecisionTreeClassifier(missing=strategy, categorical=categorical, criterion=criterion).fit(table, target)
+    tree = model.tree_
+    at = landed(model, table)
+    assert (tree.kind[at.nodes] == SplitKind.LEAF).all()
+    assert (at.parts > 0.0).all()
+    assert np.bincount(at.rows, at.parts) == pytest.approx(1.0, abs=1e-9)
+    assert tree.weight[tree.kind == SplitKind.LEAF].sum() == pytest.approx(len(target), abs=1e-9)
+    inner = np.flatnonzero(tree.n_children)
+    below = np.bincount(tree.parent[1:], tree.weight[1:], minlength=tree.n_nodes)
+    assert below[inner] == pytest.approx(tree.weight[inner], abs=1e-9)
+
+
+@settings(max_examples=60)
+@given(tables(), st.sampled_from(["fractional", "every_value", "all_branches"]), st.sampled_from(CATEGORICAL))
+def test_rows_land_where_growing_put_them(rows, strategy, categorical):
+    table, target = rows
+    model = DecisionTreeClassifier(missing=strategy, categorical=categorical, max_depth=5).fit(table, target)
+    tree = model.tree_
+    at = landed(model, table)
+    found = np.zeros_like(tree.distribution)
+    parts = np.ones_like(at.parts) if strategy == "all_branches" else at.parts
+    np.add.at(found, (at.nodes, labels_of(model, target)[at.rows]), parts)
+    leaf = tree.kind == SplitKind.LEAF
+    assert found[leaf] == pytest.approx(tree.distribution[leaf], abs=1e-9)
+
+
+@settings(max_examples=30)
+@given(tables(), st.sampled_from(["fractional", "every_value"]))
+def test_rows_of_a_regression_tree_land_where_growing_put_them(rows, strategy):
+    table, _ = rows
+    numbers = np.arange(len(table["size"]), dtype=float) % 7
+    model = DecisionTreeRegressor(missing=strategy).fit(table, numbers)
+    tree = model.tree_
+    at = landed(model, table)
+    weight = np.bincount(at.nodes, at.parts, minlength=tree.n_nodes)
+    total = np.bincount(at.nodes, at.parts * numbers[at.rows], minlength=tree.n_nodes)
+    leaf = (tree.kind == SplitKind.LEAF) & (tree.rows > 0)
+    assert weight[leaf] == pytest.approx(tree.weight[leaf], abs=1e-9)
+    assert total[leaf] == pytest.approx(tree.weight[leaf] * tree.distribution[leaf, 0], abs=1e-8)
+
+
+@settings(max_examples=30)
+@given(tables(), st.sampled_from(["fractional", "learned", "every_value", "branch"]), st.sampled_from(CATEGORICAL))
+def test_a_column_of_nothing_but_gaps_changes_nothing(rows, strategy, categorical):
+    table, target = rows
+    learner = DecisionTreeClassifier(missing=strategy, categorical=categorical)
+    without = learner.fit(table, target).tree_
+    for place in (0, 2, 4):
+        names = list(table)
+        names.insert(place, "empty")
+        filled_up = {name: table.get(name, [None] * len(target)) for name in names}
+        with_it = learner.fit(filled_up, target).tree_
+        assert with_it.to_dict() == without.to_dict()
+
+
+@settings(max_examples=30)
+@given(tables(), st.integers(0, 4))
+def test_a_column_of_nothing_but_gaps_changes_nothing_in_c45(rows, place):
+    table, target = rows
+    without = C45Classifier(min_samples_leaf=1).fit(table, target)
+    names = list(table)
+    names.insert(place, "empty")
+    filled_up = {name: table.get(name, [None] * len(target)) for name in names}
+    with_it = C45Classifier(min_samples_leaf=1).fit(filled_up, target)
+    assert with_it.tree_.to_dict() == without.tree_.to_dict()
+
+
+@settings(max_examples=40)
+@given(tables(gaps=False), st.sampled_from(CATEGORICAL), st.sampled_from(["gini", "information_gain", "gain_ratio"]))
+def test_without_gaps_all_strategies_grow_the_same_tree(rows, categorical, criterion):
+    table, target = rows
+    models = {
+        strategy: DecisionTreeClassifier(missing=strategy, categorical=categorical, criterion=criterion).fit(
+            table, target
+        )
+        for strategy in STRATEGIES
+    }
+    for strategy, model in models.items():
+        assert same_tree(model.tree_, models["learned"].tree_), strategy
+        assert np.array_equal(model.predict_proba(table), models["learned"].predict_proba(table))
+
+
+@settings(max_examples=20)
+@given(tables(gaps=False))
+def test_without_gaps_all_strategies_grow_the_same_regression_tree(rows):
+    table, _ = rows
+    numbers = np.array(table["size"]) * 2.0 + np.array(table["count"])
+    models = [DecisionTreeRegressor(missing=strategy).fit(table, numbers) for strategy in STRATEGIES]
+    for model in models[1:]:
+        assert paths(model.tree_).keys() == paths(models[0].tree_).keys()
+        assert model.predict(table) == pytest.approx(models[0].predict(table), abs=1e-12)
+
+
+@pytest.mark.parametrize("strategy", ["fractional", "learned"])
+def test_the_tree_does_not_depend_on_the_number_of_threads(strategy):
+    n_columns = 8
+    n_rows = MIN_CELLS_FOR_THREADS // n_columns + 1
+    random = np.random.default_rng(4)
+    X = random.normal(size=(n_rows, n_columns))
+    X[:, 4:] = random.integers(0, 12, (n_rows, 4))
+    y = (X[:, 0] + 0.3 * X[:, 4] > 1.5) ^ (random.random(n_rows) < 0.1)
+    X[random.random(X.shape) < 0.1] = np.nan
+    trees = [
+        DecisionTreeClassifier(missing=strategy, max_depth=7, categorical_features=[5, 6], n_jobs=n_jobs)
+        .fit(X, y)
+        .tree_
+        for n_jobs in (1, 2)
+    ]
+    one, two = (arrays_of(tree) for tree in trees)
+    assert trees[0].n_leaves > 64
+    for name, array in one.items():
+        assert np.array_equal(array, two[name], equal_nan=array.dtype.kind == "f"), name
+
+
+def repeat_rows(table: Rows, target: list[str], weights: list[int]) -> tuple[Rows, list[str]]:
+    order = [row for row, weight in enumerate(weights) for _ in range(weight)]
+    return {name: [line[row] for row in order] for name, line in table.items()}, [target[row] for row in order]
+
+
+@settings(max_examples=40)
+@given(tables(), st.sampled_from(["fractional", "every_value", "all_branches", "learned", "branch"]), st.data())
+def test_a_weight_of_two_is_the_row_twice(rows, strategy, data):
+    # A single row is pure, so a least of two rows to split decides nothing as long as rows are whole. Parts of rows
+    # count as parts whatever they weigh: halves of two rows are one row and stay a leaf, halves of the same rows
+    # taken twice are two rows and may be split. So there only the first split is compared.
+    table, target = rows
+    weights = data.draw(st.lists(st.sampled_from([1, 2, 4]), min_size=len(target), max_size=len(target)))
+    whole = strategy in ("learned", "branch")
+    learner = DecisionTreeClassifier(missing=strategy, max_depth=None if whole else 1)
+    weighted = learner.fit(table, target, sample_weight=weights).tree_
+    repeated = learner.fit(*repeat_rows(table, target, weights)).tree_
+    assert same_tree(repeated, weighted)
+    assert repeated.gain == pytest.approx(weighted.gain, abs=1e-12)
+    assert repeated.distribution == pytest.approx(weighted.distribution, abs=1e-9)
+
+
+@settings(max_examples=40)
+@given(tables(least_rows=14), st.data())
+def test_a_weight_of_two_is_the_row_twice_in_c45(rows, data):
+    # C4.5 asks for weights, not for rows. Only "too many categories" are a share of the rows, 3 in 10, and so the
+    # four categories of the table need fourteen of them.
+    table, target = rows
+    weights = data.draw(st.lists(st.sampled_from([1, 2, 4]), min_size=len(target), max_size=len(target)))
+    weighted = C45Classifier().fit(table, target, sample_weight=weights).tree_
+    repeated = C45Classifier().fit(*repeat_rows(table, target, weights)).tree_
+    assert same_tree(repeated, weighted)
+    assert repeated.distribution == pytest.approx(weighted.distribution, abs=1e-9)
+
+
+GROWN = (
+    ("learned", DecisionTreeClassifier),
+    ("fractional", DecisionTreeClassifier),
+    ("every_value", DecisionTreeClassifier),
+    ("fractional", CARTClassifier),
+)
+
+
+@settings(max_examples=40)
+@given(
+    tables(least_rows=12),
+    st.sampled_from(GROWN),
+    st.sampled_from(["cost_complexity", "error_based", "pessimistic", "minimum_description_length", "collapse"]),
+)
+def test_pruning_never_enlarges_a_tree_with_gaps(rows, grown, method):
+    table, target = rows
+    strategy, learner = grown
+    full = learner(missing=strategy, prune=None).fit(table, target)
+    afterwards = prune(full, method)
+    assert is_nested(afterwards.tree_, full.tree_)
+    price = {"alpha": 0.0} if method == "cost_complexity" else {}
+    while_fitting = learner(missing=strategy, prune=method, **price).fit(table, target)
+    assert while_fitting.tree_.to_dict() == afterwards.tree_.to_dict()
+    assert while_fitting.tree_.n_nodes <= full.tree_.n_nodes
+
+
+@settings(max_examples=40)
+@given(tables(least_rows=12), st.sampled_from([None, "error_based", "reduced_error"]), st.booleans())
+def test_c45_never_ends_with_more_nodes_than_it_grew(rows, method, raising):
+    table, target = rows
+    # Held-back rows grow another tree, so that one is only limited by its rows.
+    learner = C45Classifier(prune=method, subtree_raising=raising, min_samples_leaf=1).fit(table, target)
+    plain = C45Classifier(prune=None, min_samples_leaf=1).fit(table, target)
+    if method == "error_based":
+        assert learner.tree_.n_nodes <= plain.tree_.n_nodes
+    tree = learner.tree_
+    assert tree.weight[tree.kind == SplitKind.LEAF].sum() == pytest.approx(tree.weight[0], abs=1e-6)
+    assert learner.predict_proba(table).sum(axis=1) == pytest.approx(1.0, abs=1e-9)
+
+
+@settings(max_examples=30)
+@given(
+    tables(least_rows=12),
+    st.sampled_from(["learned", "fractional", "every_value"]),
+    st.sampled_from(["error", "impurity"]),
+)
+def test_trees_with_gaps_are_nested_along_the_price_of_a_leaf(rows, strategy, risk):
+    table, target = rows
+    model = DecisionTreeClassifier(missing=strategy).fit(table, target)
+    path = cost_complexity_path(model, risk=risk)
+    assert (np.diff(path.alphas) > 0.0).all()
+    assert (np.diff(path.leaves) < 0).all()
+    assert path.leaves[-1] == 1
+    before = model.tree_
+    for alpha, leaves in zip(path.alphas, path.leaves, strict=True):
+        smaller = prune(model, "cost_complexity", alpha=alpha, risk=risk).tree_
+        assert smaller.n_leaves == leaves
+        assert is_nested(smaller, before)
+        before = smaller
+
+
+def wrong_weight(model: Any, table: Rows, target: list[str]) -> float:
+    """The weight of all parts of rows that end in a leaf of another class."""
+    at = landed(model, table)
+    return float(at.parts[model.tree_.value[at.nodes].argmax(axis=1) != labels_of(model, target)[at.rows]].sum())
+
+
+@settings(max_examples=40)
+@given(tables(least_rows=16), st.sampled_from(["learned", "fractional", "every_value", "all_branches", "branch"]))
+def test_reduced_error_pruning_is_never_worse_on_parts_of_rows(rows, strategy):
+    # Parts of rows are judged by the leaf they end in; the answer to a whole row joins them and is not what is judged.
+    table, target = rows
+    half = len(target) // 2
+    assume(len(set(target[:half])) > 1 and set(target[half:]) <= set(target[:half]))
+    grown_from, held_back = (
+        {name: line[at] for name, line in table.items()} for at in (slice(half), slice(half, None))
+    )
+    assume(all(any(value is not None for value in line) for line in grown_from.values()))
+    model = DecisionTreeClassifier(missing=strategy, max_depth=5).fit(grown_from, target[:half])
+    smaller = prune(model, "reduced_error", X=held_back, y=target[half:])
+    assert is_nested(smaller.tree_, model.tree_)
+    assert wrong_weight(smaller, held_back, target[half:]) <= wrong_weight(model, held_back, target[half:]) + 1e-6
