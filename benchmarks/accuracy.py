@@ -32,10 +32,6 @@ FOLDS = 10
 # Repetitions are chosen so that about this many answers are judged, and the whole run takes some ten minutes.
 ANSWERS, MOST_ROUNDS = 3000, 10
 
-# To become empty when both learners prune by default.
-CART_SETTINGS: dict[str, Any] = {"prune": "cost_complexity"}
-C45_SETTINGS: dict[str, Any] = {"prune": "error_based"}
-
 Answer = Callable[[BenchTable, np.ndarray, np.ndarray], np.ndarray]
 
 
@@ -46,13 +42,13 @@ def folds_for(classes: np.ndarray) -> int:
 
 def answer_by_cart(table: BenchTable, train: np.ndarray, test: np.ndarray) -> np.ndarray:
     """treewright's CART."""
-    model = CARTClassifier(**CART_SETTINGS).fit(table.frame[train], table.classes[train])
+    model = CARTClassifier().fit(table.frame[train], table.classes[train])
     return model.predict(table.frame[test])
 
 
 def answer_by_c45(table: BenchTable, train: np.ndarray, test: np.ndarray) -> np.ndarray:
     """treewright's C4.5."""
-    model = C45Classifier(**C45_SETTINGS).fit(table.frame[train], table.classes[train])
+    model = C45Classifier().fit(table.frame[train], table.classes[train])
     return model.predict(table.frame[test])
 
 

@@ -19,7 +19,7 @@ NOT_APPLICABLE = {
     ),
     "check_sample_weight_equivalence_on_dense_data": (
         ("CARTClassifier", "CARTRegressor"),
-        "they choose their size by cross-validation, which deals rows to folds: the copies of a repeated row are judged "
+        "they choose their size by cross-validation, which deals rows to folds: copies of a repeated row are judged "
         "by trees grown from the others, a row with a weight is not",
     ),
 }

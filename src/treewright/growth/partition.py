@@ -36,13 +36,18 @@ def branch_of(code, missing_code, kind, cut, inside, missing_branch):
 
 @kernel
 def take_shares(work, node):
-    """Let `weights` tell what the parts of rows in this node weigh, where rows are divided."""
+    """Let `weights` tell what the parts of rows in this node weigh, where rows are divided.
+
+    A row that goes whole down all branches keeps its weight; its share only tells when there is too little to split.
+    """
     if len(work.shares) == 0:
         return
-    rows, shares, weights, full = work.rows, work.shares, work.weights, work.full_weights
+    rows, shares, weights, full, row_share = work.rows, work.shares, work.weights, work.full_weights, work.row_share
+    whole = work.gaps == ALL_BRANCHES
     for i in range(np.uint64(work.node_lo[node]), np.uint64(work.node_hi[node])):
         row = rows[i]
-        weights[row] = shares[i] * full[row]
+        row_share[row] = shares[i]
+        weights[row] = full[row] if whole else shares[i] * full[row]
 
 
 @kernel
@@ -141,7 +146,7 @@ def spread_rows(work, node):
     lo, hi = work.node_lo[node], work.node_hi[node]
     n_children = np.int64(work.node_n_children[node])
     rows, spare, shares, spare_shares = work.rows, work.spare, work.shares, work.spare_shares
-    many, whole = work.node_kind[node] == MULTIWAY_SPLIT, work.gaps == ALL_BRANCHES
+    many = work.node_kind[node] == MULTIWAY_SPLIT
     for i in range(lo, hi):
         spare[i - lo] = rows[i]
         spare_shares[i - lo] = shares[i]
@@ -156,7 +161,7 @@ def spread_rows(work, node):
             if to == n_children and branch_share[b] == 0.0:
                 continue
             rows[starts[b]] = row
-            shares[starts[b]] = spare_shares[i] * (branch_share[b] if to == n_children and not whole else 1.0)
+            shares[starts[b]] = spare_shares[i] * (branch_share[b] if to == n_children else 1.0)
             starts[b] += 1
 
 
@@ -246,12 +251,12 @@ def divide_rows(work, node):
 
 @kernel
 def part_shares(work, lo, hi):
-    """Put the shares in the order of the rows again; `weights` still tells them."""
+    """Put the shares in the order of the rows again."""
     if len(work.shares) == 0:
         return
-    for i in range(lo, hi):
-        row = work.rows[i]
-        work.shares[i] = work.weights[row] / work.full_weights[row]
+    rows, shares, row_share = work.rows, work.shares, work.row_share
+    for i in range(np.uint64(lo), np.uint64(hi)):
+        shares[i] = row_share[rows[i]]
 
 
 @kernel

@@ -129,20 +129,26 @@ def count_classes(lo, hi, labels, rows, parts, counts):
 
 
 @kernel
-def pass_down(node, lo, hi, top, table, tree, arena, branches, stack, bounds, refill):
+def pass_down(node, lo, hi, top, table, tree, arena, branches, stack, bounds, refill, enough, adds):
     """Send the rows lo..hi-1 down the subtree of a node; returns the estimated errors of its leaves, -1 without room.
 
-    With `refill` the class weights, shares and estimates of all nodes on the way are those of these rows.
+    With `refill` the class weights, shares and estimates of all nodes on the way are those of these rows. Otherwise
+    more rows only add errors to the estimates there are, so the walk ends as soon as these add up to `enough`. With
+    `adds` the rows come in addition to those that are there.
     """
     labels = table[1]
     rows, parts, _ = arena
     waiting_node, waiting_lo, waiting_hi = stack
-    errors = 0.0
+    errors, so_far = 0.0, tree.estimate[node]
     n_waiting = np.int64(1)
     waiting_node[0], waiting_lo[0], waiting_hi[0] = node, lo, hi
     while n_waiting > 0:
+        if not refill and so_far > enough:
+            return so_far
         n_waiting -= 1
         here, start, end = waiting_node[n_waiting], waiting_lo[n_waiting], waiting_hi[n_waiting]
+        if adds and start == end:
+            continue
         # What lies above the last segment is done with.
         free = end if start >= top else top
         count_classes(start, end, labels, rows, parts, tree.counts)
@@ -154,8 +160,12 @@ def pass_down(node, lo, hi, top, table, tree, arena, branches, stack, bounds, re
             tree.weight[here] = weight
             tree.rows[here] = end - start
         if tree.kind[here] == LEAF_NODE:
+            if adds:
+                for k in range(len(tree.counts)):
+                    tree.counts[k] += tree.distribution[here, k]
             estimated = estimate(tree.counts, bounds)
             errors += estimated
+            so_far += estimated - tree.estimate[here]
             if refill:
                 tree.estimate[here] = estimated
             continue
@@ -169,7 +179,30 @@ def pass_down(node, lo, hi, top, table, tree, arena, branches, stack, bounds, re
             waiting_lo[n_waiting] = branches[1][b]
             waiting_hi[n_waiting] = branches[1][b + 1]
             n_waiting += 1
-    return errors
+    return so_far if adds else errors
+
+
+@kernel
+def errors_if_raised(child, lo, hi, top, table, tree, arena, branches, stack, bounds, enough, parts_of):
+    """The estimated errors of a child's subtree in the place of its parent.
+
+    Where nothing is missing, the rows of the other branches, which lie from first to last around the child's own,
+    only come in addition; else all rows are sent down anew, because the shares of gaps change.
+    """
+    if not parts_of[0]:
+        return pass_down(child, lo, hi, top, table, tree, arena, branches, stack, bounds, NO, enough, NO)
+    rows, parts, _ = arena
+    _, first, own_start, own_end, last = parts_of
+    end = top
+    if top + (own_start - first) + (last - own_end) > len(rows):
+        return -1.0
+    for i in range(first, last):
+        if own_start <= i < own_end:
+            continue
+        rows[end] = rows[i]
+        parts[end] = parts[i]
+        end += 1
+    return pass_down(child, top, end, top, table, tree, arena, branches, stack, bounds, NO, enough, YES)
 
 
 @kernel
@@ -204,10 +237,11 @@ def take_over(tree, node, child):
 
 
 @entry
-def prune_and_raise(table, tree, arena, branches, stack, frames, starts, bounds, raises, n_rows):
+def prune_and_raise(table, tree, arena, branches, stack, frames, starts, bounds, complete, n_rows):
     """Prune from the leaves up: a node becomes a leaf, or its largest branch takes its place, if the bound allows.
 
-    Changes the arrays of `tree`. Returns False if the arena has too little room; then all must begin anew.
+    Changes the arrays of `tree`. `complete` tells that no row has gaps. Returns False if the arena has too little
+    room; then all must begin anew.
     """
     frame_node, frame_lo, frame_hi, frame_next, frame_start = frames
     depth = np.int64(0)
@@ -243,17 +277,19 @@ def prune_and_raise(table, tree, arena, branches, stack, frames, starts, bounds,
             as_tree += tree.estimate[first + b]
         as_leaf = estimate(tree.distribution[node], bounds)
         child = first + largest_branch(tree, node)
-        as_branch = np.inf
-        if raises:
-            as_branch = pass_down(child, lo, hi, top, table, tree, arena, branches, stack, bounds, NO)
-            if as_branch < 0.0:
-                return False
+        # Of no use unless it is below these; the bounds of nearly hopeless leaves are not quite monotone.
+        enough = max(as_tree + SLACK, as_leaf - SLACK) + 1.0
+        own = first_start + child - first
+        parts_of = (complete, starts[first_start], starts[own], starts[own + 1], top)
+        as_branch = errors_if_raised(child, lo, hi, top, table, tree, arena, branches, stack, bounds, enough, parts_of)
+        if as_branch < 0.0:
+            return False
         tree.estimate[node] = as_tree
         if as_leaf <= min(as_tree, as_branch) + SLACK + CLOSE:
             make_leaf(tree, node, as_leaf)
         elif as_branch <= as_tree + SLACK + CLOSE:
             take_over(tree, node, child)
-            if pass_down(node, lo, hi, top, table, tree, arena, branches, stack, bounds, YES) < 0.0:
+            if pass_down(node, lo, hi, top, table, tree, arena, branches, stack, bounds, YES, np.inf, NO) < 0.0:
                 return False
             frame_next[depth] = -1
             continue

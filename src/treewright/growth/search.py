@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import log, log2
+from math import log
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from treewright.growth.layout import (
     EVERY_VALUE,
     LOW_SIX,
     MAX_PACKED_CLASSES,
-    NONE,
     ONE,
     OWN_BRANCH,
     SIX,
@@ -25,7 +24,6 @@ from treewright.growth.layout import (
     clear,
     code_of,
     make_key,
-    row_of,
 )
 from treewright.growth.numbers import (
     group_numbers,
@@ -34,9 +32,11 @@ from treewright.growth.numbers import (
     search_number_categories,
     search_number_thresholds,
 )
+from treewright.growth.quinlan import choose_column, known_weight, least_side, note_column, scan_two_classes
 from treewright.growth.thresholds import (
     can_hurry,
     count_missing,
+    leaves_gaps_out,
     scan_counts_classes,
     scan_counts_two_classes,
     scan_keys_classes,
@@ -289,6 +289,8 @@ def search_classes(work, column):
         search_categories(work, group_keys(work, keys), column)
     elif can_hurry(work):
         scan_keys_two_classes(work, keys, column)
+    elif work.quinlan and work.n_classes == 2 and (work.n_missing == 0 or leaves_gaps_out(work)):
+        scan_two_classes(work, keys, column)
     else:
         scan_keys_classes(work, keys, column)
 
@@ -340,82 +342,6 @@ def draw_columns(work):
 
 
 @kernel
-def known_weight(work, column):
-    """Weight of the node's rows with a value in this column."""
-    if not work.has_missing[column]:
-        return work.weight
-    known = 0.0
-    wide, n_codes = work.is_wide[column], work.n_codes[column]
-    keys, codes, rows, weights = work.keys[column], work.codes[column], work.rows, work.weights
-    for i in range(work.lo, work.hi):
-        row = row_of(keys[i]) if wide else np.uint64(rows[i])
-        code = code_of(keys[i]) if wide else np.int64(codes[row])
-        if code < n_codes:
-            known += weights[row]
-    return known
-
-
-@kernel
-def known_share(work, column):
-    return known_weight(work, column) / work.weight
-
-
-@kernel
-def least_side(work, column):
-    """C4.5: the least weight on each side of a threshold, a tenth of the average class, from M up to 25."""
-    least = 0.1 * known_weight(work, column) / work.n_classes
-    if least <= work.min_samples_leaf:
-        return np.float64(work.min_samples_leaf)
-    return min(least, 25.0)
-
-
-@kernel
-def note_as_quinlan(work, column):
-    """C4.5: note gain and gain ratio of the split just found; the gain is negative if there is none.
-
-    A numeric column pays log2(cuts) bits for the choice of its threshold (Quinlan 1996).
-    """
-    work.column_gain[column] = -1.0
-    if work.filled == 0:
-        return
-    gain, bits = work.slot_gain[0], work.slot_bits[0]
-    if gain * known_share(work, column) < CLOSE:
-        gain = 0.0
-    if work.is_number[column]:
-        gain -= log2(work.n_rated)
-        if gain <= CLOSE * work.weight:
-            return
-    work.column_gain[column] = gain
-    work.column_ratio[column] = gain / bits if bits > CLOSE else 0.0
-
-
-@kernel
-def choose_as_quinlan(work):
-    """C4.5: the best gain ratio among the columns whose gain is not below the average (Quinlan 1993); -1 if none.
-
-    A column of very many categories does not count in the average, unless all columns are of that kind.
-    """
-    total = 0.0
-    n_valid = 0
-    for column in range(len(work.n_codes)):
-        if work.column_gain[column] >= 0.0 and work.in_average[column]:
-            total += work.column_gain[column]
-            n_valid += 1
-    if n_valid == 0:
-        return NONE
-    winner = NONE
-    best = CLOSE
-    for column in range(len(work.n_codes)):
-        gain = work.column_gain[column]
-        if gain < 0.0 or gain < total / n_valid - 0.001 * work.weight:
-            continue
-        if work.column_ratio[column] > best:
-            winner = np.int64(column)
-            best = work.column_ratio[column] + CLOSE
-    return winner
-
-
-@kernel
 def is_perfect(work):
     """Does the split found so far leave no disorder, so that no later column can beat it? Common in small nodes."""
     if work.quinlan or work.among > 1 or work.filled == 0 or work.criterion == GAIN_RATIO:
@@ -437,12 +363,14 @@ def search_node(work, seed, numbers):
     for c in range(n_columns + 1):
         if c == n_columns and not work.quinlan:
             break
-        column = work.columns[c] if c < n_columns else choose_as_quinlan(work)
+        column = work.columns[c] if c < n_columns else choose_column(work)
+        known = work.weight
         if work.quinlan:
             work.filled = 0
             if column < 0:
                 break
-            work.min_leaf_weight = least_side(work, column)
+            known = known_weight(work, column)
+            work.min_leaf_weight = least_side(work, known)
         elif c >= work.max_features and work.filled > 0:
             break
         if numbers is None:
@@ -450,6 +378,6 @@ def search_node(work, seed, numbers):
         else:
             search_numbers(work, column)
         if work.quinlan and c < n_columns:
-            note_as_quinlan(work, column)
+            note_column(work, column, known)
         if is_perfect(work):
             break

@@ -255,6 +255,7 @@ def scan_keys_two_classes(work, keys, column):
     base = work.base if work.n_missing > 0 else work.disorder
     total_0 = work.known[0] if work.n_missing > 0 else work.totals[0]
     total_1 = work.known[1] if work.n_missing > 0 else work.totals[1]
+    gap_0, gap_1 = (work.missing[0], work.missing[1]) if sided else (0.0, 0.0)
     n = np.uint64(known)
     margin = np.uint64(work.min_samples_leaf)
     left_0 = left_1 = 0.0
@@ -263,16 +264,20 @@ def scan_keys_two_classes(work, keys, column):
         key = keys[i]
         code = code_of(key)
         if code != previous:
+            right_0, right_1 = total_0 - left_0, total_1 - left_1
+            gain = base - two_sides_disorder(left_0, left_1, right_0 + gap_0, right_1 + gap_1, criterion, counted)
             if sided:
-                gain, to_left = better_side(work, left_0, left_1, np.int64(i), np.int64(n - i), counted)
-                if gain > floor:
-                    keep_cut(work, gain, gain, column, previous, code, to_left, ZERO)
-                    floor = slot_floor(work)
-            else:
-                gain = base - two_sides_disorder(left_0, left_1, total_0 - left_0, total_1 - left_1, criterion, counted)
-                if gain > floor and i >= margin and n - i >= margin:
-                    keep_cut(work, gain, gain, column, previous, code, YES, ZERO)
-                    floor = slot_floor(work)
+                with_left = base - two_sides_disorder(
+                    left_0 + gap_0, left_1 + gap_1, right_0, right_1, criterion, counted
+                )
+                if max(gain, with_left) > floor:
+                    gain, to_left = better_side(work, left_0, left_1, np.int64(i), np.int64(n - i), counted)
+                    if gain > floor:
+                        keep_cut(work, gain, gain, column, previous, code, to_left, ZERO)
+                        floor = slot_floor(work)
+            elif gain > floor and i >= margin and n - i >= margin:
+                keep_cut(work, gain, gain, column, previous, code, YES, ZERO)
+                floor = slot_floor(work)
             previous = code
         weight = weights[row_of(key)] if weighted else 1.0
         of_class_1 = weight * np.float64(key & CLASS_MASK)

@@ -245,6 +245,7 @@ TREE = [
     ("branch_share", REALS),  # the part of a row without a value that each branch gets
     ("branch_values", WHOLES),  # values of the column that go down each branch
     ("spare_shares", REALS),
+    ("row_share", REALS),  # per row of the table: the part of it in the node at hand
     ("n_positions", WHOLE),  # where the part of the row list that is in use ends
     ("n_gaps_here", WHOLE),  # rows of the node being divided without a value in the column it asks for
     ("in_place", FLAG),  # the branches of a node may take its place and more behind it
@@ -354,6 +355,7 @@ def make_arrays(data: Data, recipe: Recipe, n_rows: int) -> Any:
         "labels": len(data.rows) if data.n_classes else 0,
         "centred": 0 if data.n_classes else len(data.rows),
         "spare_shares": n_rows if len(data.shares) else 0,
+        "row_share": len(data.weights) if len(data.shares) else 0,
         "state": 1,
         "progress": 9,
         "marks": 4,

@@ -128,7 +128,9 @@ def _branches(node: Node, max_categories: int | None, missing: bool) -> Iterator
     """The children of a node with the words of the branch to each."""
     for branch, (test, child) in enumerate(zip(node.tests, node.children, strict=True)):
         words = f"{test.column.name} {test.relation} {test.write_operand(max_categories)}".rstrip()
-        if missing and branch == node.missing_branch:
+        if missing and node.missing_branch < 0:
+            words += f" (and {child.share:.2g} of missing)"
+        elif missing and branch == node.missing_branch and test.relation != "is missing":
             words += " (or missing)"
         yield child, words
 

@@ -78,13 +78,18 @@ def prune_by_reduced_error(tree: Tree, values: np.ndarray, answers: np.ndarray, 
         counts = _sum_upwards(tree, counts)
         costs = tree.costs if tree.costs is not None else 1.0 - np.eye(counts.shape[1])
         lost = (counts * costs[:, tree.label].T).sum(axis=1)
-        return cut(tree, _no_worse_as_leaf(tree, lost, slack=1e-6))
+        stopped = np.where(tree.kind[nodes] != SplitKind.LEAF, weights * costs[answers, tree.label[nodes]], 0.0)
+        own = np.bincount(nodes, stopped, minlength=tree.n_nodes)
+        return cut(tree, _no_worse_as_leaf(tree, lost, slack=1e-6, own=own))
     # Squared error of a node's answer m on its rows: sum of w (y - m)^2, from the sums of w, wy and wyy.
     sums = np.zeros((tree.n_nodes, 3))
     np.add.at(sums, nodes, np.column_stack([weights, weights * answers, weights * answers**2]))
     sums = _sum_upwards(tree, sums)
     mean = tree.value[:, 0]
-    return cut(tree, _no_worse_as_leaf(tree, sums[:, 2] - 2 * mean * sums[:, 1] + mean**2 * sums[:, 0]))
+    stopped = np.where(tree.kind[nodes] != SplitKind.LEAF, weights * (answers - mean[nodes]) ** 2, 0.0)
+    own = np.bincount(nodes, stopped, minlength=tree.n_nodes)
+    lost = sums[:, 2] - 2 * mean * sums[:, 1] + mean**2 * sums[:, 0]
+    return cut(tree, _no_worse_as_leaf(tree, lost, own=own))
 
 
 def collapse_by_errors(tree: Tree) -> Tree:
@@ -95,10 +100,13 @@ def collapse_by_errors(tree: Tree) -> Tree:
 
 
 def training_errors(tree: Tree) -> np.ndarray:
-    """Weight of the training rows at each node that are not of its class, or what they cost."""
+    """Weight of the training rows at each node that are not of its class, or what they cost.
+
+    Rows that went whole down several branches count in each for its share only, so that nodes can be compared.
+    """
     if tree.costs is not None:
-        return np.asarray((tree.distribution @ tree.costs).min(axis=1))
-    return np.asarray(tree.weight - tree.distribution.max(axis=1))
+        return np.asarray((tree.distribution @ tree.costs).min(axis=1)) * tree.scale
+    return np.asarray(tree.weight - tree.distribution.max(axis=1)) * tree.scale
 
 
 # Normal deviates of some confidences, between which Quinlan's release 8 interpolates.
@@ -134,8 +142,9 @@ def extra_errors(n: float, errors: float, confidence: float, variant: str = "j48
 def prune_by_estimated_error(tree: Tree, confidence: float, variant: str = "j48") -> Tree:
     """C4.5's error-based pruning by subtree replacement: compare upper bounds of the error (Quinlan 1993)."""
     errors = training_errors(tree)
+    weights = tree.weight * tree.scale
     bounds = np.array(
-        [error + extra_errors(n, error, confidence, variant) for n, error in zip(tree.weight, errors, strict=True)]
+        [error + extra_errors(n, error, confidence, variant) for n, error in zip(weights, errors, strict=True)]
     )
     return cut(tree, _no_worse_as_leaf(tree, bounds, slack=0.1 + 1e-6))
 
@@ -163,6 +172,7 @@ def prune_and_raise(tree: Tree, rows: Rows, confidence: float, variant: str = "j
     table = (np.ascontiguousarray(rows.values), rows.labels.astype(np.int64), n_categories)
     names = [field.name for field in fields(tree) if isinstance(getattr(tree, field.name), np.ndarray)]
     make_tree: Any = namedtuple("PrunedTree", [*names, "estimate", "counts"])  # type: ignore[misc]
+    complete = not np.isnan(rows.values[:, np.unique(tree.column[tree.column >= 0])]).any()
     room = 4 * n_rows
     while True:
         own = {name: np.array(getattr(tree, name)) for name in names}
@@ -177,7 +187,7 @@ def prune_and_raise(tree: Tree, rows: Rows, confidence: float, variant: str = "j
         starts = np.empty(depth * widest, np.int64)
         bounds = error_bounds(confidence, variant)
         if choose_form(tree.n_nodes * 64)(run)(
-            table, mutable, arena, branches, stack, frames, starts, bounds, np.bool_(True), np.int64(n_rows)
+            table, mutable, arena, branches, stack, frames, starts, bounds, np.bool_(complete), np.int64(n_rows)
         ):
             return _rebuilt(tree, mutable._asdict())
         room *= 2
@@ -244,7 +254,8 @@ def prune_by_description_length(tree: Tree) -> Tree:
     and for a leaf the classes of its rows.
     """
     n_classes = len(tree.target.classes)
-    leaf_bits = 1.0 + np.array([_class_bits(counts, n_classes) for counts in tree.distribution])
+    scaled = tree.distribution * tree.scale[:, None]
+    leaf_bits = 1.0 + np.array([_class_bits(counts, n_classes) for counts in scaled])
     sizes = np.array([max(len(column.categories), 2) for column in tree.columns], dtype=float)
     inner = tree.kind != SplitKind.LEAF
     split_bits = np.zeros(tree.n_nodes)
@@ -304,7 +315,7 @@ class PruningPath:
 def node_risks(tree: Tree, risk: str) -> np.ndarray:
     """The risk of each node as a leaf, as a share of all weight: its errors, or its impurity."""
     by_error = risk == "error" and tree.target.is_classes
-    lost = training_errors(tree) if by_error else tree.impurity * tree.weight
+    lost = training_errors(tree) if by_error else tree.impurity * tree.weight * tree.scale
     return np.where(tree.rows > 0, lost, 0.0) / tree.weight[0]
 
 

@@ -249,6 +249,21 @@ class Tree:
                 value[node] = value[self.parent[node]]
         return _frozen(value)
 
+    @cached_property
+    def scale(self) -> np.ndarray:
+        """What a row counts for at each node where rows go whole down several branches; 1 everywhere else."""
+        inner = np.flatnonzero(self.n_children)
+        below = np.zeros(self.n_nodes)
+        np.add.at(below, self.parent[1:], self.weight[1:])
+        scale = np.ones(self.n_nodes)
+        repeated = inner[below[inner] > self.weight[inner] * (1.0 + 1e-6)]
+        if len(repeated):
+            part = np.ones(self.n_nodes)
+            part[repeated] = self.weight[repeated] / below[repeated]
+            for node, above in enumerate(self.parent[1:], start=1):
+                scale[node] = scale[above] * part[above]
+        return _frozen(scale)
+
     def _added_rows(self) -> np.ndarray:
         """What smoothing adds to each class weight of a node."""
         n_classes = len(self.target.classes)
