@@ -4,7 +4,7 @@ PIP := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check
 READY := $(VENV)/.ready
 BENCH_READY := $(VENV)/.bench-ready
 
-.PHONY: help demo test test-fast lint bench-trees bench-accuracy clean
+.PHONY: help demo test test-fast lint bench-trees bench-gaps bench-accuracy clean
 
 help:
 	@echo "make demo            fit and show trees on a data set that ships with the package"
@@ -12,6 +12,7 @@ help:
 	@echo "make test-fast       run the tests that take no more than a few seconds each"
 	@echo "make lint            check style, format and types"
 	@echo "make bench-trees     time tree growth beside other libraries"
+	@echo "make bench-gaps      time growth with missing values, and pruning"
 	@echo "make bench-accuracy  compare the accuracy of single trees with other libraries, some ten minutes"
 	@echo "make clean           remove the virtual environment and everything generated"
 
@@ -31,6 +32,9 @@ lint: $(READY)
 
 bench-trees: $(BENCH_READY)
 	$(VENV)/bin/python benchmarks/trees.py
+
+bench-gaps: $(BENCH_READY)
+	$(VENV)/bin/python benchmarks/gaps.py
 
 bench-accuracy: $(BENCH_READY)
 	$(VENV)/bin/python benchmarks/accuracy.py
