@@ -12,7 +12,7 @@ import numpy as np
 from treewright.growth.coding import Grid, Run, code_table, run_parallel
 from treewright.growth.criteria import ABSOLUTE_ERROR, CRITERIA, ERROR, GAIN_RATIO, POISSON, SDR
 from treewright.growth.jit import compiled, is_compiled
-from treewright.growth.layout import ALL_BRANCHES, BIT_SET, EVERY_VALUE, FRACTIONAL, MULTIWAY
+from treewright.growth.layout import ALL_BRANCHES, BIT_SET, EVERY_VALUE, FRACTIONAL, MULTIWAY, SURROGATE, YES
 from treewright.growth.loop import grow, middle_of
 from treewright.growth.workspace import (
     N_DEFERRED,
@@ -197,7 +197,8 @@ def grow_part(
     """
     numbers = data.numbers if data.n_classes == 0 else None
     arrays = make_arrays(data, recipe, place[1] - place[0])
-    fixed = (recipe, data.weighted, data.n_classes, data.target_line, *place, *deferred_sizes, numbers)
+    extras = YES if recipe.gaps == SURROGATE or recipe.max_p_value < 1.0 else None
+    fixed = (recipe, data.weighted, data.n_classes, data.target_line, *place, *deferred_sizes, numbers, extras)
     run(grow)(arrays, *fixed)
     while arrays.progress[NODES_WANTED] > 0:
         arrays = with_more_room(arrays, *arrays.progress[NODES_WANTED:].tolist())

@@ -150,7 +150,7 @@ def keep_set(work, node, slot):
 
 
 @kernel
-def find_split(work, node, numbers):
+def find_split(work, node, numbers, extras):
     """Search a measured node for its split and write it down; False if it stays a leaf."""
     take_shares(work, node)
     stand_at(work, node, numbers)
@@ -179,7 +179,7 @@ def find_split(work, node, numbers):
         keep_set(work, node, slot)
     if spreads(work):
         work.node_missing[node] = -1
-    if numbers is None and work.max_p_value < 1.0:
+    if extras is not None and numbers is None and work.max_p_value < 1.0:
         mark_branches(work, node)
         if chance_of_split(work, node) > work.max_p_value:
             undo_split(work, node)
@@ -206,13 +206,13 @@ def undo_split(work, node):
 
 
 @kernel
-def divide(work, node, numbers):
+def divide(work, node, numbers, extras):
     """Send a node's rows to its branches, which are marked, and measure the children; returns the first child.
 
     The sorted columns are only divided if some child may be split further.
     """
     n_children = np.int64(work.node_n_children[node])
-    if work.gaps == SURROGATE:
+    if extras is not None and work.gaps == SURROGATE:
         find_surrogates(work, node)
         settle_gaps(work, node)
     n_gaps = work.sizes[n_children]
@@ -318,28 +318,32 @@ def defer(work, node):
 
 
 @kernel
-def settle(work, node, defer_above, defer_below, numbers):
+def settle(work, node, defer_above, defer_below, numbers, extras):
     """Find the split of a node that may be split and let it wait, or leave it for later if its size is right."""
     work.node_kind[node] = LEAF_NODE
     if defer_above < work.node_hi[node] - work.node_lo[node] <= defer_below:
         defer(work, node)
-    elif find_split(work, node, numbers):
+    elif find_split(work, node, numbers, extras):
         push(work, node)
 
 
 @kernel
-def begin(work, lo, hi, depth, seed, numbers):
+def begin(work, lo, hi, depth, seed, numbers, extras):
     """Enter the root."""
     root = add_node(work, lo, hi, depth, seed)
     work.n_leaves = 1
     take_shares(work, root)
     if measure(work, root, numbers):
-        settle(work, root, ZERO, ZERO, numbers)
+        settle(work, root, ZERO, ZERO, numbers, extras)
 
 
 @entry
-def grow(arrays, recipe, weighted, n_classes, target_line, lo, hi, depth, seed, defer_above, defer_below, numbers):
+def grow(
+    arrays, recipe, weighted, n_classes, target_line, lo, hi, depth, seed, defer_above, defer_below, numbers, extras
+):
     """Grow the tree of the rows lo..hi-1 of the row list; `numbers` is None for a class target.
+
+    `extras` is None unless surrogates or the chi-squared test are asked for: what is None is not compiled.
 
     Nodes of more than `defer_above` and at most `defer_below` rows that could be split are left alone and noted in
     `deferred`, so that each can be grown as a tree of its own, at the same time as the others. When the arrays are
@@ -349,7 +353,7 @@ def grow(arrays, recipe, weighted, n_classes, target_line, lo, hi, depth, seed, 
     work.in_place = work.max_leaf_nodes == 0 and defer_below == 0
     if work.n_nodes == 0:
         work.n_positions = hi
-        begin(work, lo, hi, depth, seed, numbers)
+        begin(work, lo, hi, depth, seed, numbers, extras)
     while work.n_waiting > 0:
         node = work.heap[0]
         n_children = np.int64(work.node_n_children[node])
@@ -364,8 +368,8 @@ def grow(arrays, recipe, weighted, n_classes, target_line, lo, hi, depth, seed, 
             undo_split(work, node)
             continue
         work.n_leaves += n_children - 1
-        first = divide(work, node, numbers)
+        first = divide(work, node, numbers, extras)
         for child in range(first, first + n_children):
             if work.node_kind[child] == OPEN_NODE:
-                settle(work, child, defer_above, defer_below, numbers)
+                settle(work, child, defer_above, defer_below, numbers, extras)
     close_work(work, ZERO, ZERO, ZERO)

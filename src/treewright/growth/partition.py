@@ -64,7 +64,6 @@ def mark_branches(work, node):
     rows, sizes, side, branch = work.rows, work.sizes, work.side, work.branch
     wide, many = work.is_wide[column], kind == MULTIWAY_SPLIT
     keys, codes = work.keys[column], work.codes[column]
-    n_gaps = ZERO
     for b in range(n_children + 1):
         sizes[b] = 0
     for i in range(np.uint64(work.node_lo[node]), np.uint64(work.node_hi[node])):
@@ -73,12 +72,23 @@ def mark_branches(work, node):
         inside = kind == SUBSET_SPLIT and code != missing_code and in_set(words, set_start, code)
         to = branch_of(code, missing_code, kind, cut, inside, missing_branch)
         sizes[to] += 1
-        n_gaps += 1 if code == missing_code else 0
         if many:
             branch[row] = to
         else:
             side[row] = to
-    work.n_gaps_here = n_gaps
+    work.n_gaps_here = count_gaps(work, node, column) if work.has_missing[column] else ZERO
+
+
+@kernel
+def count_gaps(work, node, column):
+    """Rows of a node without a value in this column."""
+    n_gaps = ZERO
+    wide, missing_code = work.is_wide[column], work.n_codes[column]
+    keys, codes, rows = work.keys[column], work.codes[column], work.rows
+    for i in range(np.uint64(work.node_lo[node]), np.uint64(work.node_hi[node])):
+        code = code_of(keys[i]) if wide else np.int64(codes[rows[i]])
+        n_gaps += 1 if code == missing_code else 0
+    return n_gaps
 
 
 @kernel

@@ -379,7 +379,7 @@ def make_arrays(data: Data, recipe: Recipe, n_rows: int) -> Any:
     for name in ("progress", "counts", "code_rows", "marks"):
         made[name][:] = 0
     arrays = Arrays(**{name: getattr(data, name, made.get(name)) for name in ARRAYS})
-    return with_more_room(arrays, min(2 * n_rows, 64) + n_branches, n_branches + 66)
+    return with_more_room(arrays, min(2 * n_rows, 1024) + n_branches, n_branches + 66)
 
 
 def with_more_room(arrays: Any, n_nodes: int, n_words: int, n_rows: int = 0) -> Any:

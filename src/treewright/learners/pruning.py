@@ -18,7 +18,7 @@ from treewright.learners.weights import read_weights
 from treewright.table import read_classes, read_like, read_numbers
 from treewright.tree import Node, Tree
 from treewright.tree import prune as methods
-from treewright.tree.grow import leaves_of
+from treewright.tree.grow import fill, leaves_of
 
 FOR_CLASSES = ("error_based", "pessimistic", "minimum_description_length")
 METHODS = ("cost_complexity", "reduced_error", *FOR_CLASSES, "collapse")
@@ -44,8 +44,8 @@ def prune(
     method : str or None
         "cost_complexity": the smallest tree with the least risk plus `alpha` per leaf (Breiman et al. 1984);
         "reduced_error": nodes become leaves that are no worse so on rows the tree has not seen, given as `X` and
-        `y` (Quinlan 1987); "error_based": C4.5's upper bounds of the error at a `confidence`, by subtree replacement;
-        "pessimistic": half an error is added per leaf (Quinlan 1987); "minimum_description_length": the tree and the
+        `y` (Quinlan 1987); "error_based": C4.5's upper bounds of the error at a `confidence`, by subtree replacement, and
+        by raising if the training rows are given as `X` and `y`; "pessimistic": half an error is added per leaf (Quinlan 1987); "minimum_description_length": the tree and the
         classes in the fewest bits (Mehta, Rissanen and Agrawal 1995); "collapse": only branches that all give one
         answer.
     alpha : float, default=0.0
@@ -56,7 +56,7 @@ def prune(
     confidence : float, default=0.25
         For "error_based": smaller means a smaller tree.
     X, y, sample_weight : table and target, default=None
-        For "reduced_error".
+        For "reduced_error", rows that the model has not seen; for "error_based", those it was fitted to.
     where : function of a node, default=None
         A rule of one's own in place of a method: nodes for which it is true become leaves.
 
@@ -88,7 +88,7 @@ def prune(
         pruned = _prune_by_reduced_error(model, tree, X, y, sample_weight)
     elif method == "error_based":
         _check_number("confidence", confidence, 0.0, 1.0)
-        pruned = methods.prune_by_estimated_error(tree, confidence)
+        pruned = _prune_by_estimated_error(model, tree, confidence, X, y, sample_weight)
     elif method == "pessimistic":
         pruned = methods.prune_pessimistically(tree)
     elif method == "minimum_description_length":
@@ -417,6 +417,14 @@ def _with_tree(model: Any, tree: Tree) -> Any:
     return smaller
 
 
+def _prune_by_estimated_error(model: Any, tree: Tree, confidence: float, X: Any, y: Any, sample_weight: Any) -> Tree:
+    if X is None and y is None:
+        return methods.prune_by_estimated_error(tree, confidence)
+    values, answers = _read_unseen(model, tree, X, y)
+    weights = read_weights(sample_weight, len(values))
+    return methods.prune_and_raise(tree, methods.Rows(fill(tree, values), answers, weights), confidence)
+
+
 def _prune_by_reduced_error(model: Any, tree: Tree, X: Any, y: Any, sample_weight: Any) -> Tree:
     values, answers = _read_unseen(model, tree, X, y)
     return methods.prune_by_reduced_error(tree, values, answers, read_weights(sample_weight, len(values)))
@@ -425,7 +433,7 @@ def _prune_by_reduced_error(model: Any, tree: Tree, X: Any, y: Any, sample_weigh
 def _read_unseen(model: Any, tree: Tree, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
     """Rows that a tree was not grown from, in its own terms."""
     if X is None or y is None:
-        raise ValueError("rows that the tree was not grown from are needed: give X and y")
+        raise ValueError("reduced_error pruning needs rows that the tree was not grown from: give X and y")
     if isinstance(model, Tree):
         values = read_like(X, tree.columns, named=True, learner="the tree")
     else:
