@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+import numba
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,7 +14,6 @@ from hypothesis import strategies as st
 from scipy.stats import chi2, chi2_contingency
 
 from treewright import C45Classifier, CARTClassifier, DecisionTreeClassifier, ID3Classifier
-from treewright.growth.engine import choose_form
 from treewright.growth.independence import chance_of_more
 
 # What an unlimited tree of each learner is, so that only the test can stop it.
@@ -25,25 +26,30 @@ LEARNERS: dict[str, tuple[Any, dict[str, Any]]] = {
 }
 
 
-def tail(statistic: float, freedom: int) -> float:
-    return float(choose_form(1)(chance_of_more)(statistic, freedom))
+FORMS = {"plain": chance_of_more, "compiled": numba.njit(error_model="numpy")(chance_of_more)}
+
+
+@pytest.fixture(params=FORMS)
+def tail(request: pytest.FixtureRequest) -> Callable[[float, int], float]:
+    """The kernel as Python runs it, and as Numba compiles it."""
+    return FORMS[request.param]
 
 
 @pytest.mark.parametrize("freedom", [1, 2, 3, 4, 5, 7, 10, 19, 30, 57, 100, 333, 1_000])
-def test_the_tail_is_that_of_scipy(freedom: int) -> None:
+def test_the_tail_is_that_of_scipy(tail: Callable[[float, int], float], freedom: int) -> None:
     around_the_mean = freedom + np.sqrt(2.0 * freedom) * np.linspace(-4.0, 12.0, 81)
     statistics = np.concatenate([np.geomspace(1e-6, 600.0, 60), around_the_mean[around_the_mean > 0]])
     ours = [tail(statistic, freedom) for statistic in statistics]
     np.testing.assert_allclose(ours, chi2.sf(statistics, freedom), rtol=1e-10, atol=1e-290)
 
 
-def test_the_tail_is_that_of_printed_tables() -> None:
+def test_the_tail_is_that_of_printed_tables(tail: Callable[[float, int], float]) -> None:
     # The critical values that textbooks print for 5 and 1 per cent.
     for statistic, freedom, chance in [(3.841, 1, 0.05), (5.991, 2, 0.05), (6.635, 1, 0.01), (18.307, 10, 0.05)]:
         assert tail(statistic, freedom) == pytest.approx(chance, rel=1e-3)
 
 
-def test_nothing_is_surprising_without_a_statistic_or_without_freedom() -> None:
+def test_nothing_is_surprising_without_a_statistic_or_without_freedom(tail: Callable[[float, int], float]) -> None:
     assert tail(0.0, 3) == 1.0
     assert tail(-1e-12, 1) == 1.0
     assert tail(5.0, 0) == 1.0
