@@ -124,7 +124,6 @@ def test_plain_text_is_learned_as_ever() -> None:
     assert same.tree_.to_dict() == model.tree_.to_dict()
 
 
-@pytest.mark.xfail(strict=True, reason="polars lists the categories of all columns of the process")
 def test_a_categorical_of_polars_declares_nothing() -> None:
     elsewhere = pl.Series(["zebra", "low"], dtype=pl.Categorical)
     model = DecisionTreeClassifier().fit(X, pl.Series(ANSWERS, dtype=pl.Categorical))

@@ -294,7 +294,6 @@ def test_pruning_that_cannot_be_done_is_refused_at_fit(learner, sentence):
         learner.fit(X, y)
 
 
-@pytest.mark.xfail(strict=True, reason="the logarithm of 0 is taken")
 @pytest.mark.parametrize("variant", ["j48", "c4.5r8"])
 def test_at_a_confidence_of_zero_every_answer_may_be_wrong(variant, monkeypatch):
     monkeypatch.setenv("TREEWRIGHT_COMPILE", "0")  # compiled code goes on with minus infinity
@@ -362,7 +361,6 @@ def test_the_validation_errors_of_numbers_are_those_of_the_trees(missing, unseen
     np.testing.assert_allclose(path.validation, squares, rtol=1e-9)
 
 
-@pytest.mark.xfail(strict=True, reason="a row without a value is judged by one leaf, but answered by several")
 def test_the_validation_errors_are_those_of_the_trees_where_rows_are_divided():
     X, y, _ = gappy(600, seed=1)
     model = DecisionTreeClassifier(missing="fractional", min_samples_leaf=3).fit(X[:300], y[:300])

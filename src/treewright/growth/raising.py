@@ -28,7 +28,7 @@ def extra_errors(n, errors, confidence, z, all_wrong):
     if n <= CLOSE or confidence > 0.5:
         return 0.0
     if errors < 1.0:
-        none = n * (1.0 - exp(log(confidence) / n))
+        none = n * (1.0 - (exp(log(confidence) / n) if confidence > 0.0 else 0.0))
         if errors < CLOSE:
             return none
         return none + errors * (extra_of_many(n, 1.0, z, all_wrong) - none)

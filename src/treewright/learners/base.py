@@ -20,7 +20,7 @@ from treewright.learners.parameters import (
     check_smoothing,
     check_unseen,
 )
-from treewright.learners.weights import read_class_weights, read_costs, read_weights
+from treewright.learners.weights import altered_priors, read_class_weights, read_costs, read_weights
 from treewright.table import Table, declared_classes, read_classes, read_frame, read_like, read_numbers, target_name
 from treewright.table.column import Column
 from treewright.tree import Target, Tree
@@ -335,14 +335,9 @@ class TreeClassifier(ClassifierMixin, TreeLearner):
         if costs is None:
             tree = super()._grow(training, plan, seed)
             return tree if smoothing is None else tree.replace(smoothing=smoothing)
-        factor = np.maximum(costs.sum(axis=1), 1e-9 * costs.sum())
-        weights = training.weights * factor[training.answers]
-        scale = training.weights.sum() / weights.sum()
-        tree = super()._grow(replace(training, weights=weights * scale), plan, seed)
-        distribution = tree.distribution / (factor * scale)
-        return tree.replace(
-            distribution=distribution, weight=distribution.sum(axis=1), costs=costs, smoothing=smoothing
-        )
+        priors = altered_priors(costs, training.answers, training.weights)
+        tree = super()._grow(replace(training, weights=training.weights * priors[training.answers]), plan, seed)
+        return reweighed(tree, 1.0 / priors).replace(costs=costs, smoothing=smoothing)
 
     def _weigh_classes(self, target: Target, answers: np.ndarray, weights: np.ndarray) -> np.ndarray:
         class_weight = getattr(self, "class_weight", None)
@@ -383,6 +378,12 @@ class TreeRegressor(RegressorMixin, TreeLearner):
         tags = super().__sklearn_tags__()
         tags.regressor_tags.poor_score = self._poor_score
         return tags
+
+
+def reweighed(tree: Tree, by_class: np.ndarray) -> Tree:
+    """The tree with rows of each class weighing so many times as much; impurities and gains stay as they are."""
+    distribution = tree.distribution * by_class
+    return tree.replace(distribution=distribution, weight=distribution.sum(axis=1))
 
 
 def _leave_out(training: Training, kept: np.ndarray) -> Training:

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from treewright.learners.base import Training, TreeClassifier, TreeLearner
+from treewright.learners.base import Training, TreeClassifier, TreeLearner, reweighed
 from treewright.learners.gaps import fill_gaps
 from treewright.learners.parameters import Plan, is_real, is_whole
-from treewright.learners.weights import read_weights
+from treewright.learners.weights import altered_priors, read_weights
 from treewright.table import read_classes, read_like, read_numbers
 from treewright.tree import Node, Tree
 from treewright.tree import prune as methods
@@ -44,10 +44,10 @@ def prune(
     method : str or None
         "cost_complexity": the smallest tree with the least risk plus `alpha` per leaf (Breiman et al. 1984);
         "reduced_error": nodes become leaves that are no worse so on rows the tree has not seen, given as `X` and
-        `y` (Quinlan 1987); "error_based": C4.5's upper bounds of the error at a `confidence`, by subtree replacement, and
-        by raising if the training rows are given as `X` and `y`; "pessimistic": half an error is added per leaf (Quinlan 1987); "minimum_description_length": the tree and the
-        classes in the fewest bits (Mehta, Rissanen and Agrawal 1995); "collapse": only branches that all give one
-        answer.
+        `y` (Quinlan 1987); "error_based": C4.5's upper bounds of the error at a `confidence`, by subtree replacement,
+        and by raising if the training rows are given as `X` and `y`; "pessimistic": half an error is added per leaf
+        (Quinlan 1987); "minimum_description_length": the tree and the classes in the fewest bits (Mehta, Rissanen and
+        Agrawal 1995); "collapse": only branches that all give one answer.
     alpha : float, default=0.0
         The price of a leaf, as a share of all weight; `cost_complexity_path` lists those that matter.
     risk : "error" or "impurity", default="error"
@@ -356,11 +356,18 @@ def _choose_alpha(learner: TreeLearner, training: Training, standard_errors: flo
 def _prune_as_quinlan(learner: TreeLearner, tree: Tree, training: Training, plan: Plan) -> Tree:
     # Rows that go whole down several branches, or by values, do not add up when a subtree takes over its parent's rows.
     raises = learner.subtree_raising and plan.missing not in ("all_branches", "every_value")
-    if not raises or tree.n_leaves == 1:
-        return methods.prune_by_estimated_error(tree, learner.confidence, learner.variant)
     filled = fill_gaps(training, plan)[0]
-    rows = methods.Rows(filled.values, filled.answers, filled.weights)
-    return methods.prune_and_raise(tree, rows, learner.confidence, learner.variant)
+    # With costs the bounds are those of rows that weigh what their errors cost.
+    priors = np.ones(len(tree.target.classes))
+    if tree.costs is not None:
+        priors = altered_priors(tree.costs, training.answers, training.weights)
+    altered = reweighed(tree, priors).replace(costs=None) if tree.costs is not None else tree
+    if not raises or tree.n_leaves == 1:
+        pruned = methods.prune_by_estimated_error(altered, learner.confidence, learner.variant)
+    else:
+        rows = methods.Rows(filled.values, filled.answers, filled.weights * priors[filled.answers])
+        pruned = methods.prune_and_raise(altered, rows, learner.confidence, learner.variant)
+    return reweighed(pruned, 1.0 / priors).replace(costs=tree.costs) if tree.costs is not None else pruned
 
 
 def deal_out(training: Training, share: float) -> tuple[np.ndarray, np.ndarray]:

@@ -77,11 +77,25 @@ def read_costs(costs: Any, classes: list[Any]) -> np.ndarray | None:
             raise ValueError(f"costs has the key {pair!r}; give pairs of the actual and the predicted class")
         if not is_real(cost) or cost < 0:
             raise ValueError(f"the cost of {pair!r} is {cost!r}; give a number of 0 or more")
-        unknown = [name for name in pair if name not in place]
-        if unknown:
-            raise ValueError(f"costs names {unknown[0]!r}, which is no class of y; the classes are {some(classes)}")
-        matrix[place[pair[0]], place[pair[1]]] = float(cost)
+        if pair[0] in place and pair[1] in place:
+            matrix[place[pair[0]], place[pair[1]]] = float(cost)
+    _check_names(list(dict.fromkeys(name for pair in costs for name in pair)), classes)
+    if not matrix.any():
+        raise ValueError("all costs are 0, so every answer is as good; give some error a cost")
     return matrix
+
+
+def _check_names(named: list[Any], classes: list[Any]) -> None:
+    """Refuse a strange name beside a class left out, a slip; a class may be missing from a part of the data."""
+    unknown = [name for name in named if name not in classes]
+    if unknown and any(name not in named for name in classes):
+        raise ValueError(f"costs names {unknown[0]!r}, which is no class of y; the classes are {some(classes)}")
+
+
+def altered_priors(costs: np.ndarray, answers: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """What a row of each class weighs while a tree grows for unequal costs (Breiman et al. 1984); the total stays."""
+    by_class = np.maximum(costs.sum(axis=1), 1e-9 * costs.sum())
+    return np.asarray(by_class * (weights.sum() / (weights * by_class[answers]).sum()))
 
 
 def _check_class_weights(class_weight: Mapping[Any, Any], classes: list[Any]) -> None:

@@ -49,9 +49,9 @@ def declared_classes(y: Any) -> tuple[Any, ...] | None:
     if names is not None and len(names) == 1 and hasattr(y, "__getitem__"):
         return declared_classes(y[names[0]])
     dtype = getattr(y, "dtype", None)
-    if dtype is None or isinstance(dtype, np.dtype) or not hasattr(dtype, "categories"):
+    # A categorical of pandas and an Enum of polars; polars' Categorical lists the categories of the whole process.
+    if dtype is None or type(dtype).__name__ not in ("CategoricalDtype", "Enum"):
         return None
-    # An Enum of polars and a categorical of pandas; polars' own Categorical has no fixed categories.
     categories = dtype.categories
     return None if categories is None else tuple(categories.tolist() if hasattr(categories, "tolist") else categories)
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from treewright.tree.grow import land, leaves_of
-from treewright.tree.tree import Node, SplitKind, Tree
+from treewright.tree.grow import answers_of, land, leaves_of
+from treewright.tree.tree import NO_ARRAYS, Node, SplitKind, Tree
 
 # Prices closer than this share of the root's risk are one step of the pruning sequence.
 SAME_PRICE = 1e-12
@@ -125,7 +125,9 @@ def error_bounds(confidence: float, variant: str = "j48") -> tuple[float, float,
     if variant == "c4.5r8":
         return confidence, float(np.interp(confidence, R8_CONFIDENCES, R8_DEVIATES)), 0.67
     confidence = float(np.float32(confidence))
-    return confidence, NormalDist().inv_cdf(1.0 - confidence) if 0.0 < confidence <= 0.5 else 0.0, 1.0
+    if confidence <= 0.0:
+        return 0.0, 1e9, 1.0  # as far as a bound can go: all wrong
+    return confidence, NormalDist().inv_cdf(1.0 - confidence) if confidence <= 0.5 else 0.0, 1.0
 
 
 def extra_errors(n: float, errors: float, confidence: float, variant: str = "j48") -> float:
@@ -170,7 +172,7 @@ def prune_and_raise(tree: Tree, rows: Rows, confidence: float, variant: str = "j
     widest, depth = int(tree.n_children.max()) + 2, tree.depth + 2
     n_categories = np.array([len(column.categories) for column in tree.columns], dtype=np.int64)
     table = (np.ascontiguousarray(rows.values), rows.labels.astype(np.int64), n_categories)
-    names = [field.name for field in fields(tree) if isinstance(getattr(tree, field.name), np.ndarray)]
+    names = [field.name for field in fields(tree) if field.name not in NO_ARRAYS]
     make_tree: Any = namedtuple("PrunedTree", [*names, "estimate", "counts"])  # type: ignore[misc]
     complete = not np.isnan(rows.values[:, np.unique(tree.column[tree.column >= 0])]).any()
     room = 4 * n_rows
@@ -343,10 +345,14 @@ def validate_path(
     tree: Tree, path: PruningPath, alphas: np.ndarray, values: np.ndarray, answers: np.ndarray
 ) -> np.ndarray:
     """The mean loss of each tree of the sequence on some rows."""
+    if (tree.missing_branch < 0).any():
+        # Parts of a row are in several leaves, so that each tree must answer for itself.
+        return np.array([_mean_loss(smaller, values, answers) for smaller in path.trees])
     if tree.target.is_classes:
+        costs = tree.costs if tree.costs is not None else 1.0 - np.eye(len(tree.target.classes))
 
         def loss(node: np.ndarray) -> np.ndarray:
-            return (tree.label[node] != answers).astype(np.float64)
+            return np.asarray(costs[answers, tree.label[node]])
     else:
 
         def loss(node: np.ndarray) -> np.ndarray:
@@ -355,6 +361,15 @@ def validate_path(
     prices = np.append(np.sqrt(path.alphas[:-1] * path.alphas[1:]), np.inf)
     sums = losses_by_price(tree, alphas, prices, leaves_of(tree, values), loss)
     return np.asarray(sums[:, 0] / len(values))
+
+
+def _mean_loss(tree: Tree, values: np.ndarray, answers: np.ndarray) -> float:
+    """The share of wrong answers, what they cost, or the mean squared error of a tree on some rows."""
+    said = answers_of(tree, values)
+    if not tree.target.is_classes:
+        return float(((said[:, 0] - answers) ** 2).mean())
+    costs = tree.costs if tree.costs is not None else 1.0 - np.eye(len(tree.target.classes))
+    return float(costs[answers, tree.labels_for(said)].mean())
 
 
 def prune_by_cost_complexity(tree: Tree, alpha: float, risk: str = "error") -> Tree:

@@ -271,7 +271,8 @@ class Tree:
             return np.zeros(n_classes)
         kind, strength = self.smoothing
         at_root = self.distribution[0] / self.distribution[0].sum()
-        return np.full(n_classes, strength) if kind == "laplace" else strength * at_root
+        # A class that was only declared stays impossible.
+        return strength * (at_root > 0.0) if kind == "laplace" else strength * at_root
 
     @cached_property
     def label(self) -> np.ndarray:
@@ -281,7 +282,8 @@ class Tree:
     def labels_for(self, shares: np.ndarray) -> np.ndarray:
         """The class labels to answer given the shares of the classes; of classes that are as good, the first."""
         if self.costs is not None:
-            return np.asarray((shares @ self.costs).argmin(axis=1))
+            expected = np.where(self.distribution[0] > 0.0, shares @ self.costs, np.inf)
+            return np.asarray(expected.argmin(axis=1))
         return np.asarray(shares.argmax(axis=1))
 
     def node(self, index: int) -> Node:
