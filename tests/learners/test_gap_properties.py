@@ -6,6 +6,7 @@ from dataclasses import fields
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -350,3 +351,81 @@ def test_reduced_error_pruning_is_never_worse_on_parts_of_rows(rows, strategy):
     smaller = prune(model, "reduced_error", X=held_back, y=target[half:])
     assert is_nested(smaller.tree_, model.tree_)
     assert wrong_weight(smaller, held_back, target[half:]) <= wrong_weight(model, held_back, target[half:]) + 1e-6
+
+
+def test_raising_leaves_surrogates_with_their_nodes() -> None:
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(300, 4))
+    y = (X[:, 0] + rng.normal(size=300) > 0).astype(int)
+    X[rng.random(X.shape) < 0.2] = np.nan
+    model = DecisionTreeClassifier(missing="surrogate").fit(X, y)
+    smaller = prune(model, "error_based", X=X, y=y).tree_
+    assert smaller.n_nodes < model.tree_.n_nodes
+    assert len(smaller.surrogates.column) == smaller.n_nodes
+    for node in smaller:
+        if not node.is_leaf:
+            assert sum(child.weight for child in node.children) == pytest.approx(node.weight)
+
+
+@pytest.mark.parametrize("form", ["0", "1"])
+def test_c45_can_ask_whether_there_is_a_value_at_all(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TREEWRIGHT_COMPILE", form)
+    gap = float("nan")
+    table = {"x": [gap, gap, gap, 5, 5, 5], "z": [1, 2, 3, 1, 2, 3]}
+    model = C45Classifier(missing="branch", prune=None).fit(table, list("pppqqq"))
+    assert [str(test) for test in model.tree_.root.tests] == ["x is known", "x is missing"]
+
+
+@pytest.mark.parametrize("unseen", ["as_missing", "majority", "stop"])
+def test_an_ordered_surrogate_cannot_tell_a_category_it_never_saw(unseen: str) -> None:
+    grades = pd.CategoricalDtype(["low", "mid", "high"], ordered=True)
+    a = [1.0] * 6 + [2.0] * 10
+    o = ["low"] * 6 + ["high"] * 10
+    frame = pd.DataFrame({"a": a, "o": pd.Series(o, dtype=grades)})
+    model = DecisionTreeClassifier(missing="surrogate", max_depth=1, unseen=unseen).fit(frame, ["q"] * 6 + ["p"] * 10)
+    new = pd.DataFrame({"a": [np.nan] * 3, "o": ["low", "strange", None]})
+    assert model.predict(new).tolist() == ["q", "p", "p"]
+
+
+def test_parts_of_rows_add_up_whatever_the_weights() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    y = (X[:, 0] > 0).astype(int)
+    X[rng.random(X.shape) < 0.3] = np.nan
+    weights = np.where(rng.random(200) < 0.5, 1e6, 1e-3)
+    model = DecisionTreeClassifier(missing="fractional").fit(X, y, sample_weight=weights)
+    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0, atol=1e-12)
+
+
+def test_an_unseen_category_does_not_follow_the_rows_without_a_value() -> None:
+    table = {"c": [None] * 9 + ["u", "v", "u", "v"]}
+    target = ["gap"] * 9 + ["known"] * 4
+    for categorical in ("multiway", "subset"):
+        model = DecisionTreeClassifier(missing="branch", unseen="majority", categorical=categorical).fit(table, target)
+        assert model.predict({"c": ["new", None]}).tolist() == ["known", "gap"]
+
+
+def test_reduced_error_does_not_depend_on_the_unit_of_the_target() -> None:
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(400, 3))
+    y = X[:, 0] + 0.3 * rng.normal(size=400)
+    sizes = {DecisionTreeRegressor(prune="reduced_error").fit(X, y * unit).tree_.n_leaves for unit in (1.0, 1e-6, 1e6)}
+    assert len(sizes) == 1
+
+
+def test_poisson_trees_are_pruned_although_a_fold_has_no_counts() -> None:
+    X = np.arange(100.0)[:, None]
+    y = np.zeros(100)
+    y[7] = 1.0
+    model = DecisionTreeRegressor(criterion="poisson", prune="cost_complexity").fit(X, y)
+    assert np.isfinite(model.predict(X)).all()
+
+
+def test_the_impurities_of_a_pruned_tree_keep_their_unit() -> None:
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(300, 3))
+    y = (X[:, 0] + rng.normal(size=300) > 0).astype(int)
+    model = DecisionTreeClassifier().fit(X, y)
+    tree = prune(model, "error_based", X=X, y=y).tree_
+    shares = tree.distribution / tree.distribution.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(tree.impurity, (shares * (1 - shares)).sum(axis=1), atol=1e-12)

@@ -278,7 +278,7 @@ def test_a_learner_chooses_the_price_of_a_leaf_by_cross_validation():
         (DecisionTreeClassifier(prune="reduced_error", pruning_share=0.9), "pruning_share is 0.9; give"),
         (C45Classifier(variant="r8"), "variant is 'r8'; give"),
         (DecisionTreeClassifier(prune="cost_complexity", alpha=-1), "alpha=-1 must be"),
-        (DecisionTreeClassifier(prune="cost_complexity", alpha="best"), "alpha='best' must be"),
+        (DecisionTreeClassifier(prune="cost_complexity", alpha="best"), "alpha is 'best'; give a number"),
         (C45Classifier(prune="error_based", confidence=0), None),
         (C45Classifier(prune="error_based", confidence="x"), "confidence='x' must be"),
         (DecisionTreeRegressor(prune="pessimistic"), "which counts wrong classes"),

@@ -52,7 +52,7 @@ def build_learner(name: str, task: Task, options: Mapping[str, Any], seed: int) 
     for option in given:
         if option not in parameters:
             raise Mistake(_useless_option(name, option, task))
-    if given.get("prune") == "none":
+    if str(given.get("prune", "")).lower() == "none":
         given["prune"] = None
     if "random_state" in parameters:
         given["random_state"] = seed

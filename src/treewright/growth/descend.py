@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from treewright.growth.jit import entry, kernel
-from treewright.growth.layout import MULTIWAY_SPLIT, NONE, THRESHOLD_SPLIT, in_set
+from treewright.growth.layout import MULTIWAY_SPLIT, NONE, SUBSET_SPLIT, THRESHOLD_SPLIT, in_set
 
 # Ways out of a node that are no branch.
 EVERY_BRANCH = np.int64(-1)
@@ -48,6 +48,11 @@ def way_out(
     if n_known > 0 and not 0 <= value < n_known:
         if unseen == UNSEEN_STOP:
             return STOP
+        if unseen == UNSEEN_MAJORITY and kind[node] == MULTIWAY_SPLIT:
+            # A branch of rows without a value stands after those of the categories.
+            return heaviest_child(np.int64(first_child[node]), np.int64(n_known), weight)
+        if unseen == UNSEEN_MAJORITY and kind[node] == SUBSET_SPLIT and category_sets[set_start[node]] == 0:
+            return np.int64(1)  # an empty set: rows without a value are on a side of their own
         if unseen == UNSEEN_MAJORITY:
             return heaviest_child(np.int64(first_child[node]), np.int64(n_children[node]), weight)
         return np.int64(missing_branch[node])
@@ -66,15 +71,14 @@ def ask_surrogates(node, row, values, asked, threshold, turned, first_set, secon
         if column < 0:
             break
         value = values[row, column]
-        if np.isnan(value):
+        if np.isnan(value) or (n_categories[column] > 0 and not 0 <= value < n_categories[column]):
             continue
         if first_set[node, k] < 0:
             return np.int64((value <= threshold[node, k]) == turned[node, k])
-        if 0 <= value < n_categories[column]:
-            if in_set(category_sets, first_set[node, k], value):
-                return np.int64(0)
-            if in_set(category_sets, second_set[node, k], value):
-                return np.int64(1)
+        if in_set(category_sets, first_set[node, k], value):
+            return np.int64(0)
+        if in_set(category_sets, second_set[node, k], value):
+            return np.int64(1)
     return NONE
 
 

@@ -286,7 +286,7 @@ def number_level_by_level(tree: Part, data: Data) -> GrownTree:
         surrogates = GrownSurrogates(
             column=asked,
             threshold=_surrogate_thresholds(tree, order, data),
-            turned=tree.surrogate_turned[order] != 0,
+            turned=(tree.surrogate_turned[order] != 0) & (asked >= 0),
             first_set=first_set.reshape(asked.shape),
             second_set=second_set.reshape(asked.shape),
             agreement=np.where(asked >= 0, tree.surrogate_agreement[order], 0.0),

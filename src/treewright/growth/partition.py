@@ -14,6 +14,7 @@ from treewright.growth.layout import (
     SUBSET_SPLIT,
     SURROGATE,
     THRESHOLD_SPLIT,
+    TIE,
     ZERO,
     clear,
     code_of,
@@ -133,6 +134,11 @@ def share_out(work, node):
         if work.gaps == EVERY_VALUE:
             share = work.branch_values[b] / n_values
         work.branch_share[b] = share if share > CLOSE else 0.0
+    kept = 0.0
+    for b in range(n_children):
+        kept += work.branch_share[b]
+    for b in range(n_children if kept < 1.0 - TIE else ZERO):
+        work.branch_share[b] /= kept
 
 
 @kernel

@@ -107,7 +107,7 @@ def note_column(work, column, known):
     if gain * known / work.weight < CLOSE:
         gain = 0.0
     if work.is_number[column]:
-        gain -= log2(work.n_rated)
+        gain -= log2(max(work.n_rated, 1))
         if gain <= CLOSE * work.weight:
             return
     work.column_gain[column] = gain

@@ -7,12 +7,38 @@ without a value is in several branches, a part of it in each.
 from __future__ import annotations
 
 from math import exp, log, sqrt
+from typing import NamedTuple
 
 import numpy as np
 
 from treewright.growth.descend import way_out
 from treewright.growth.jit import entry, kernel
 from treewright.growth.layout import CLOSE, LEAF_NODE, NO, NONE, YES, ZERO
+
+
+class GrowingTree(NamedTuple):
+    """The arrays of a `tree.Tree` while it is pruned, and the estimated errors of each node.
+
+    A type of the module, because machine code is kept by the types it was made for.
+    """
+
+    kind: np.ndarray
+    column: np.ndarray
+    threshold: np.ndarray
+    first_child: np.ndarray
+    n_children: np.ndarray
+    missing_branch: np.ndarray
+    share: np.ndarray
+    set_start: np.ndarray
+    category_sets: np.ndarray
+    weight: np.ndarray
+    rows: np.ndarray
+    impurity: np.ndarray
+    gain: np.ndarray
+    distribution: np.ndarray
+    estimate: np.ndarray
+    counts: np.ndarray  # class weights of the segment at hand
+
 
 # What a smaller tree may seem to lose and still be preferred (Quinlan's C4.5, release 8).
 SLACK = 0.1

@@ -112,6 +112,13 @@ def keep_subset(work, n_groups, score, gain, column, missing_with_chosen, lighte
         if work.group_code[g] == n_codes:
             missing_with_chosen = work.chosen[g]
     turned = lighter_first and chosen_weight >= other_weight
+    if work.group_code[n_groups - 1] == n_codes:
+        # Rows without a value alone on a side are the (empty) set, so that every category is on the other side.
+        n_with = 0
+        for g in range(n_groups - 1):
+            n_with += 1 if work.chosen[g] == work.chosen[n_groups - 1] else 0
+        if n_with == 0:
+            turned = not work.chosen[n_groups - 1]
     at = open_slot(work, score, gain, column, SUBSET_SPLIT, np.int64(missing_with_chosen == turned), balance)
     if at < 0:
         return

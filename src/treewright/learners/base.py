@@ -87,6 +87,7 @@ class TreeLearner(BaseEstimator):
         seed = self._seed(plan)
         table = self._read_table(X)
         training = self._read_training(table, y, sample_weight)
+        self.__dict__.pop("alpha_", None)
         tree = self._fit_tree(training, plan, seed)
         self._keep_names(table)
         self._keep_classes(training.classes)
@@ -369,10 +370,10 @@ class TreeRegressor(RegressorMixin, TreeLearner):
         # Growth needs memory of its own: an array that is read-only would be compiled for once more.
         return np.require(read_numbers(y), requirements=["C", "W"]), np.empty(0), ()
 
-    def _grow(self, training: Training, plan: Plan, seed: int) -> Tree:
+    def _fit_tree(self, training: Training, plan: Plan, seed: int) -> Tree:
         if plan.criterion == "poisson":
             _check_counts(training)
-        return super()._grow(training, plan, seed)
+        return super()._fit_tree(training, plan, seed)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 # A numeric target has no classes; its rows are parted into so many groups of about the same size instead.
 TARGET_GROUPS = 10
 
+# A column of more categories is filled with its most common one: a tree of that many classes guesses badly and slowly.
+MOST_CATEGORIES_TO_GUESS = 100
+
 # The trees that guess a gap from the other columns have at least this many rows in a leaf.
 LEAST_ROWS_TO_GUESS = 5
 
@@ -78,7 +81,7 @@ def _usual_values(training: Training, middle: str, taken: np.ndarray) -> np.ndar
 def _usual(column: Column, values: np.ndarray, weights: np.ndarray, middle: str) -> float:
     if column.is_categorical:
         return float(np.argmax(np.bincount(values.astype(np.intp), weights)))
-    if middle == "mean" and column.is_numeric:
+    if middle == "mean" and column.is_numeric and np.isfinite(values).all():
         return float(np.average(values, weights=weights))
     order = np.argsort(values, kind="stable")
     below = np.cumsum(weights[order])
@@ -112,12 +115,14 @@ def _fill_by_guessing(training: Training, plan: Plan, usual: np.ndarray) -> tupl
     """Each gap filled with what a tree of the other columns and the target says; for new rows, without the target.
 
     Rows that have no value are not learned from; a column without any value stays as it is. If there is no other
-    column, new rows get the usual value.
+    column, new rows get the usual value, and so do all rows in a column of very many categories.
     """
     filled, guesses = np.array(training.values), []
     for place in range(len(training.columns)):
         gaps = np.isnan(training.values[:, place])
-        if gaps.any() and not gaps.all():
+        if len(training.columns[place].categories) > MOST_CATEGORIES_TO_GUESS:
+            filled[gaps, place] = usual[place]
+        elif gaps.any() and not gaps.all():
             others = np.delete(training.values, place, axis=1)
             with_target = np.column_stack([others, training.answers.astype(np.float64)])
             tree = _learn_to_guess(training, place, with_target, plan, knows_target=True)

@@ -26,7 +26,9 @@ class ObliviousTreeClassifier(TreeClassifier):
     min_gain : float, default=0.0
         Least gain of a question over all rows, in the unit of the criterion.
     missing : str, default="learned"
-        What becomes of missing values, in training and in prediction: see `docs/missing_values.md`.
+        What becomes of missing values, in training and in prediction: "learned" (the better side of each split),
+        "fractional" (a part down every branch), "majority", "class_majority" or "model" (filled first), "branch" (a
+        value of its own), "every_value", "all_branches", "surrogate" or "error".
     unseen : {"as_missing", "stop", "majority", "error"}, default="as_missing"
         What becomes of categories that were not there in training: they count as missing, the node answers that asks
         for them, they follow the most rows, or they are refused.
@@ -102,7 +104,9 @@ class ObliviousTreeRegressor(TreeRegressor):
     min_gain : float, default=0.0
         Least gain of a question over all rows, in the unit of the criterion.
     missing : str, default="learned"
-        What becomes of missing values, in training and in prediction: see `docs/missing_values.md`.
+        What becomes of missing values, in training and in prediction: "learned" (the better side of each split),
+        "fractional" (a part down every branch), "majority", "class_majority" or "model" (filled first), "branch" (a
+        value of its own), "every_value", "all_branches", "surrogate" or "error".
     unseen : {"as_missing", "stop", "majority", "error"}, default="as_missing"
         What becomes of categories that were not there in training: they count as missing, the node answers that asks
         for them, they follow the most rows, or they are refused.

@@ -18,7 +18,7 @@ from treewright.learners.weights import altered_priors, read_weights
 from treewright.table import read_classes, read_like, read_numbers
 from treewright.tree import Node, Tree
 from treewright.tree import prune as methods
-from treewright.tree.grow import fill, leaves_of
+from treewright.tree.grow import leaves_of
 
 FOR_CLASSES = ("error_based", "pessimistic", "minimum_description_length")
 METHODS = ("cost_complexity", "reduced_error", *FOR_CLASSES, "collapse")
@@ -73,8 +73,12 @@ def prune(
     Tree(target='species', n_leaves=2, depth=1)
     """
     tree = _tree_of(model)
-    if (method is None) == (where is None):
+    if method is not None and where is not None:
+        raise ValueError(f"prune got the method {method!r} and a rule as `where`; give one of them")
+    if method is None and where is None:
         raise ValueError(f"prune needs a method, one of {', '.join(METHODS)}, or a rule of your own as `where`")
+    if where is not None and not callable(where):
+        raise ValueError(f"where is {where!r}; give a function of a node that says whether it becomes a leaf")
     if where is not None:
         return _with_tree(model, methods.prune_where(tree, where))
     if method not in METHODS:
@@ -82,6 +86,8 @@ def prune(
     if method in FOR_CLASSES and not tree.target.is_classes:
         raise ValueError(f"{method} pruning counts wrong classes; for numbers use cost_complexity or reduced_error")
     if method == "cost_complexity":
+        if isinstance(alpha, str):
+            raise ValueError(f"alpha is {alpha!r}; give a number: cross_validate_alpha chooses one")
         _check_number("alpha", alpha, 0.0, math.inf)
         pruned = methods.prune_by_cost_complexity(tree, alpha, _check_risk(risk))
     elif method == "reduced_error":
@@ -98,7 +104,7 @@ def prune(
     return _with_tree(model, pruned)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PricedTrees:
     """What cross-validation says of each tree of the pruning sequence: a line each, ready to plot.
 
@@ -125,6 +131,12 @@ class PricedTrees:
     def alpha(self) -> float:
         """The price that gives the chosen tree."""
         return float(self.alphas[self.chosen])
+
+    def __repr__(self) -> str:
+        return f"PricedTrees({len(self.alphas)} trees, chosen: {self.leaves[self.chosen]} leaves at {self.alpha:.6g})"
+
+    def __str__(self) -> str:
+        return methods.write_lines(self.as_dict())
 
     def as_dict(self) -> dict[str, np.ndarray]:
         """The table by columns: leaves, alpha, training and validation error, and the standard error of the latter."""
@@ -184,18 +196,26 @@ def cross_validate_alpha(
 
 
 def _judge(
-    model: TreeLearner, training: Training, folds: int, deals: int, standard_errors: float, risk: str
+    model: TreeLearner,
+    training: Training,
+    folds: int,
+    deals: int,
+    standard_errors: float,
+    risk: str,
+    tree: Tree | None = None,
 ) -> PricedTrees:
-    """Grow a tree from each part of the rows and add up, for each price, what the others lose in it."""
+    """Grow a tree from each part of the rows and add up, for each price, what the others lose in it.
+
+    `tree` is the one of all rows, if it is there already.
+    """
     n_rows = len(training.answers)
     if isinstance(folds, bool) or not isinstance(folds, int) or not 2 <= folds <= n_rows:
         raise ValueError(f"folds={folds!r} must be a whole number from 2 to the number of rows, {n_rows}")
     if not is_whole(deals, 1):
         raise ValueError(f"deals={deals!r} must be a whole number of 1 or more")
     _check_number("standard_errors", standard_errors, 0.0, math.inf)
-    path = methods.weakest_links(model._grow_from(training), risk)[1]
-    # Between two prices of the whole tree's sequence, their geometric mean stands for the step.
-    prices = np.append(np.sqrt(path.alphas[:-1] * path.alphas[1:]), np.inf)
+    path = methods.weakest_links(model._grow_from(training) if tree is None else tree, risk)[1]
+    prices = path.prices
     sums = np.zeros((len(prices), 2))
     for deal in range(deals):
         fold_of = _deal_folds(training.answers, folds, deal)
@@ -204,7 +224,7 @@ def _judge(
     mean = sums[:, 0] / n_rows
     deviation = np.sqrt(np.maximum(sums[:, 1] / n_rows - mean**2, 0.0) / n_rows)
     best = int(np.argmin(mean))
-    chosen = int(np.flatnonzero(mean <= mean[best] + standard_errors * deviation[best] + 1e-12)[-1])
+    chosen = int(np.flatnonzero(mean <= mean[best] + standard_errors * deviation[best] + 1e-12 * mean.max())[-1])
     return PricedTrees(path.alphas, path.leaves, path.risks, mean, deviation, chosen)
 
 
@@ -227,16 +247,7 @@ def _losses_left_out(
     alphas, _ = methods.weakest_links(tree, risk)
     answers = training.answers[left_out]
     weights = training.weights[left_out] / training.weights.mean()
-    if tree.target.is_classes:
-        costs = tree.costs if tree.costs is not None else 1.0 - np.eye(len(tree.target.classes))
-
-        def loss(node: np.ndarray) -> np.ndarray:
-            return np.asarray(weights * costs[answers, tree.label[node]])
-    else:
-
-        def loss(node: np.ndarray) -> np.ndarray:
-            return np.asarray(weights * (tree.value[node, 0] - answers) ** 2)
-
+    loss = methods.loss_at(tree, answers, weights)
     return methods.losses_by_price(tree, alphas, prices, leaves_of(tree, training.values[left_out]), loss)
 
 
@@ -262,11 +273,11 @@ def cost_complexity_path(model: Any, X: Any = None, y: Any = None, *, risk: str 
     Tree(target='species', n_leaves=2, depth=1)
     """
     tree = _tree_of(model)
-    alphas, path = methods.weakest_links(tree, _check_risk(risk))
+    path = methods.weakest_links(tree, _check_risk(risk))[1]
     if X is None and y is None:
         return path
-    values, answers = _read_unseen(model, tree, X, y)
-    return replace(path, validation=methods.validate_path(tree, path, alphas, values, answers))
+    rows = _read_rows(model, tree, X, y, None, "the validation of a path")
+    return replace(path, validation=methods.validate_path(tree, path, *rows))
 
 
 def complexity_table(model: Any, cp: float = 0.01) -> methods.ComplexityTable:
@@ -312,7 +323,10 @@ def check_pruning(learner: TreeLearner) -> None:
         raise ValueError(f"prune is {method!r}; give one of {', '.join(map(repr, WHILE_FITTING))}, or None")
     if method in FOR_CLASSES and not isinstance(learner, TreeClassifier):
         raise ValueError(f"prune is {method!r}, which counts wrong classes; a regressor takes 'cost_complexity'")
-    if getattr(learner, "alpha", "cv") not in ("cv", "1se"):
+    alpha = getattr(learner, "alpha", "cv")
+    if isinstance(alpha, str) and alpha not in ("cv", "1se"):
+        raise ValueError(f"alpha is {alpha!r}; give a number of 0 or more, 'cv' or '1se'")
+    if not isinstance(alpha, str):
         _check_number("alpha", learner.alpha, 0.0, math.inf)
     _check_number("confidence", getattr(learner, "confidence", 0.25), 0.0, 1.0)
     share = getattr(learner, "pruning_share", 0.5)
@@ -326,48 +340,57 @@ def grow_to_size(learner: TreeLearner, training: Training, plan: Plan, seed: int
     """Grow a learner's tree and prune it as its parameters say."""
     if learner.prune == "reduced_error":
         growing, held = deal_out(training, learner.pruning_share)
-        tree = learner._grow(training.rows(growing), plan, seed)
-        rows = training.rows(held)
-        return methods.prune_by_reduced_error(tree, rows.values, rows.answers, rows.weights)
+        grown, unseen = learner._grow(training.rows(growing), plan, seed), training.rows(held)
+        return methods.prune_by_reduced_error(grown, unseen.values, unseen.answers, unseen.weights)
     tree = learner._grow(training, plan, seed)
     if learner.prune == "cost_complexity":
         alpha = getattr(learner, "alpha", "cv")
-        if alpha == "cv":
-            alpha = _choose_alpha(learner, training, 0.0)
-        elif alpha == "1se":
-            alpha = _choose_alpha(learner, training, 1.0)
+        if alpha in ("cv", "1se"):
+            alpha = _choose_alpha(learner, training, tree, plan, 1.0 if alpha == "1se" else 0.0)
+        learner.alpha_ = float(alpha)
         return methods.prune_by_cost_complexity(tree, float(alpha))
     if learner.prune == "error_based" and plan.quinlan:
-        return _prune_as_quinlan(learner, methods.collapse_by_errors(tree), training, plan)
+        rows: methods.Rows | None = None
+        if learner.subtree_raising and plan.missing not in ("all_branches", "every_value"):
+            filled = fill_gaps(training, plan)[0]
+            rows = methods.Rows(filled.values, filled.answers, filled.weights)
+        return _prune_by_bounds(methods.collapse_by_errors(tree), rows, learner.confidence, learner.variant)
     pruned: Tree = prune(tree, learner.prune, confidence=getattr(learner, "confidence", 0.25))
     return pruned
 
 
-def _choose_alpha(learner: TreeLearner, training: Training, standard_errors: float) -> float:
+def _choose_alpha(learner: TreeLearner, training: Training, tree: Tree, plan: Plan, standard_errors: float) -> float:
     """The price per leaf by cross-validation; few rows are dealt several times, because one deal says little."""
     n_rows = len(training.answers)
     folds = min(FOLDS, n_rows)
     if folds < 2:
         return 0.0
-    deals = DEALS if n_rows <= FEW_ROWS else 1
-    return _judge(learner, training, folds, deals, standard_errors, "error").alpha
+    # Models that fill gaps take much longer than the trees themselves.
+    deals = DEALS if n_rows <= FEW_ROWS and plan.missing != "model" else 1
+    return _judge(learner, training, folds, deals, standard_errors, "error", tree).alpha
 
 
-def _prune_as_quinlan(learner: TreeLearner, tree: Tree, training: Training, plan: Plan) -> Tree:
-    # Rows that go whole down several branches, or by values, do not add up when a subtree takes over its parent's rows.
-    raises = learner.subtree_raising and plan.missing not in ("all_branches", "every_value")
-    filled = fill_gaps(training, plan)[0]
-    # With costs the bounds are those of rows that weigh what their errors cost.
-    priors = np.ones(len(tree.target.classes))
-    if tree.costs is not None:
-        priors = altered_priors(tree.costs, training.answers, training.weights)
-    altered = reweighed(tree, priors).replace(costs=None) if tree.costs is not None else tree
-    if not raises or tree.n_leaves == 1:
-        pruned = methods.prune_by_estimated_error(altered, learner.confidence, learner.variant)
-    else:
-        rows = methods.Rows(filled.values, filled.answers, filled.weights * priors[filled.answers])
-        pruned = methods.prune_and_raise(altered, rows, learner.confidence, learner.variant)
-    return reweighed(pruned, 1.0 / priors).replace(costs=tree.costs) if tree.costs is not None else pruned
+def _prune_by_bounds(tree: Tree, rows: methods.Rows | None, confidence: float, variant: str) -> Tree:
+    """Error-based pruning, with raising if the training rows are given and each is in the tree once."""
+    costs = tree.costs
+    if costs is not None:
+        # The bounds are those of rows that weigh what their errors cost.
+        priors = _priors_of(tree, costs)
+        rows = None if rows is None else replace(rows, weights=rows.weights * priors[rows.labels])
+        pruned = _prune_by_bounds(reweighed(tree, priors).replace(costs=None), rows, confidence, variant)
+        return reweighed(pruned, 1.0 / priors).replace(costs=costs)
+    # Surrogates, and rows that go down several branches whole or by values, do not fit new rows without growing anew.
+    raises = rows is not None and tree.surrogates is None and (tree.scale == 1.0).all() and tree.n_leaves > 1
+    if not raises:
+        return methods.prune_by_estimated_error(tree, confidence, variant)
+    assert rows is not None
+    return methods.prune_and_raise(tree, rows, confidence, variant)
+
+
+def _priors_of(tree: Tree, costs: np.ndarray) -> np.ndarray:
+    """The altered priors that a tree with these costs was grown with: its root tells the weight of each class."""
+    at_root = tree.distribution[0]
+    return altered_priors(costs, np.arange(len(at_root)), at_root)
 
 
 def deal_out(training: Training, share: float) -> tuple[np.ndarray, np.ndarray]:
@@ -425,30 +448,37 @@ def _with_tree(model: Any, tree: Tree) -> Any:
 
 
 def _prune_by_estimated_error(model: Any, tree: Tree, confidence: float, X: Any, y: Any, sample_weight: Any) -> Tree:
+    variant = getattr(model, "variant", "j48")
     if X is None and y is None:
-        return methods.prune_by_estimated_error(tree, confidence)
-    values, answers = _read_unseen(model, tree, X, y)
-    weights = read_weights(sample_weight, len(values))
-    return methods.prune_and_raise(tree, methods.Rows(fill(tree, values), answers, weights), confidence)
+        return _prune_by_bounds(tree, None, confidence, variant)
+    values, answers, weights = _read_rows(model, tree, X, y, sample_weight, "error_based pruning with raising")
+    if isinstance(model, TreeLearner):
+        plan = model._plan()
+        training = Training(tree.columns, values, tree.target, np.empty(0), answers, weights)
+        values = fill_gaps(training, plan)[0].values
+        if plan.missing in ("all_branches", "every_value"):
+            return _prune_by_bounds(tree, None, confidence, variant)
+    rows = methods.Rows(values, answers, weights)
+    return _prune_by_bounds(tree, rows, confidence, variant)
 
 
 def _prune_by_reduced_error(model: Any, tree: Tree, X: Any, y: Any, sample_weight: Any) -> Tree:
-    values, answers = _read_unseen(model, tree, X, y)
-    return methods.prune_by_reduced_error(tree, values, answers, read_weights(sample_weight, len(values)))
+    return methods.prune_by_reduced_error(tree, *_read_rows(model, tree, X, y, sample_weight, "reduced_error pruning"))
 
 
-def _read_unseen(model: Any, tree: Tree, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Rows that a tree was not grown from, in its own terms."""
+def _read_rows(
+    model: Any, tree: Tree, X: Any, y: Any, sample_weight: Any, purpose: str
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Values, answers and weights of rows in a tree's own terms; a learner's class weights count."""
     if X is None or y is None:
-        raise ValueError("reduced_error pruning needs rows that the tree was not grown from: give X and y")
-    if isinstance(model, Tree):
-        values = read_like(X, tree.columns, named=True, learner="the tree")
-    else:
-        values = model._read_rows(X)
+        raise ValueError(f"{purpose} needs rows and their target: give X and y")
+    is_learner = isinstance(model, TreeLearner)
+    values = model._read_rows(X) if is_learner else read_like(X, tree.columns, named=True, learner="the tree")
     answers = _labels_of(y, tree) if tree.target.is_classes else read_numbers(y)
     if len(answers) != len(values):
         raise ValueError(f"X has {len(values)} rows and y has {len(answers)}; give one target value per row")
-    return values, answers
+    weights = read_weights(sample_weight, len(values))
+    return values, answers, model._weigh_classes(tree.target, answers, weights) if is_learner else weights
 
 
 def _labels_of(y: Any, tree: Tree) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -41,7 +42,9 @@ class ID3Classifier(TreeClassifier):
         A split is only made if its classes would be spread over the branches like this by chance with no more than
         this probability (the chi-squared test). 0.05 or 0.01 stop growth early; 1.0 tests nothing.
     missing : str, default="learned"
-        What becomes of missing values, in training and in prediction: see `docs/missing_values.md`.
+        What becomes of missing values, in training and in prediction: "learned" (the better side of each split),
+        "fractional" (a part down every branch), "majority", "class_majority" or "model" (filled first), "branch" (a
+        value of its own), "every_value", "all_branches", "surrogate" or "error".
     unseen : {"as_missing", "stop", "majority", "error"}, default="as_missing"
         What becomes of categories that were not there in training: they count as missing, the node answers that asks
         for them, they follow the most rows, or they are refused.
@@ -153,7 +156,9 @@ class C45Classifier(TreeClassifier):
     variant : {"j48", "c4.5r8"}, default="j48"
         Whose error bounds to use where they differ: Weka's, or those of Quinlan's release 8.
     missing : str, default="fractional"
-        What becomes of missing values, in training and in prediction: see `docs/missing_values.md`.
+        What becomes of missing values, in training and in prediction: "learned" (the better side of each split),
+        "fractional" (a part down every branch), "majority", "class_majority" or "model" (filled first), "branch" (a
+        value of its own), "every_value", "all_branches", "surrogate" or "error".
     unseen : {"as_missing", "stop", "majority", "error"}, default="as_missing"
         What becomes of categories that were not there in training: they count as missing, the node answers that asks
         for them, they follow the most rows, or they are refused.
@@ -227,6 +232,7 @@ class C45Classifier(TreeClassifier):
             return super()._read_training(table, y, sample_weight)
         # Rows without a class are not learned from, but a threshold may be a value of theirs, as in Weka.
         rows = np.flatnonzero(labelled)
+        warnings.warn(f"{len(labelled) - len(rows)} rows without a class are not learned from", stacklevel=3)
         weights = read_weights(sample_weight, len(labelled))[rows]
         known = replace(table, values=np.asfortranarray(table.values[rows]))
         training = super()._read_training(known, take_rows(y, rows), weights)
@@ -300,7 +306,9 @@ class CARTClassifier(TreeClassifier):
     pruning_share : float, default=1/3
         For "reduced_error": the part of the rows that is held back from growth.
     missing : str, default="learned"
-        What becomes of missing values, in training and in prediction: see `docs/missing_values.md`.
+        What becomes of missing values, in training and in prediction: "learned" (the better side of each split),
+        "fractional" (a part down every branch), "majority", "class_majority" or "model" (filled first), "branch" (a
+        value of its own), "every_value", "all_branches", "surrogate" or "error".
     unseen : {"as_missing", "stop", "majority", "error"}, default="as_missing"
         What becomes of categories that were not there in training: they count as missing, the node answers that asks
         for them, they follow the most rows, or they are refused.
@@ -392,7 +400,9 @@ class CARTRegressor(TreeRegressor):
     pruning_share : float, default=1/3
         For "reduced_error": the part of the rows that is held back from growth.
     missing : str, default="learned"
-        What becomes of missing values, in training and in prediction: see `docs/missing_values.md`.
+        What becomes of missing values, in training and in prediction: "learned" (the better side of each split),
+        "fractional" (a part down every branch), "majority", "class_majority" or "model" (filled first), "branch" (a
+        value of its own), "every_value", "all_branches", "surrogate" or "error".
     unseen : {"as_missing", "stop", "majority", "error"}, default="as_missing"
         What becomes of categories that were not there in training: they count as missing, the node answers that asks
         for them, they follow the most rows, or they are refused.
@@ -455,7 +465,9 @@ class DecisionStumpClassifier(TreeClassifier):
     min_samples_leaf : int or float, default=1
         Least rows, or share of all rows, on both sides.
     missing : str, default="learned"
-        What becomes of missing values, in training and in prediction: see `docs/missing_values.md`.
+        What becomes of missing values, in training and in prediction: "learned" (the better side of each split),
+        "fractional" (a part down every branch), "majority", "class_majority" or "model" (filled first), "branch" (a
+        value of its own), "every_value", "all_branches", "surrogate" or "error".
     unseen : {"as_missing", "stop", "majority", "error"}, default="as_missing"
         What becomes of categories that were not there in training: they count as missing, the node answers that asks
         for them, they follow the most rows, or they are refused.
@@ -524,7 +536,9 @@ class DecisionStumpRegressor(TreeRegressor):
     min_samples_leaf : int or float, default=1
         Least rows, or share of all rows, on both sides.
     missing : str, default="learned"
-        What becomes of missing values, in training and in prediction: see `docs/missing_values.md`.
+        What becomes of missing values, in training and in prediction: "learned" (the better side of each split),
+        "fractional" (a part down every branch), "majority", "class_majority" or "model" (filled first), "branch" (a
+        value of its own), "every_value", "all_branches", "surrogate" or "error".
     unseen : {"as_missing", "stop", "majority", "error"}, default="as_missing"
         What becomes of categories that were not there in training: they count as missing, the node answers that asks
         for them, they follow the most rows, or they are refused.
@@ -584,7 +598,9 @@ class RandomTreeClassifier(TreeClassifier):
     min_samples_leaf : int or float, default=1
         Least rows, or share of all rows, on both sides of a split.
     missing : str, default="learned"
-        What becomes of missing values, in training and in prediction: see `docs/missing_values.md`.
+        What becomes of missing values, in training and in prediction: "learned" (the better side of each split),
+        "fractional" (a part down every branch), "majority", "class_majority" or "model" (filled first), "branch" (a
+        value of its own), "every_value", "all_branches", "surrogate" or "error".
     unseen : {"as_missing", "stop", "majority", "error"}, default="as_missing"
         What becomes of categories that were not there in training: they count as missing, the node answers that asks
         for them, they follow the most rows, or they are refused.
@@ -665,7 +681,9 @@ class RandomTreeRegressor(TreeRegressor):
     min_samples_leaf : int or float, default=1
         Least rows, or share of all rows, on both sides of a split.
     missing : str, default="learned"
-        What becomes of missing values, in training and in prediction: see `docs/missing_values.md`.
+        What becomes of missing values, in training and in prediction: "learned" (the better side of each split),
+        "fractional" (a part down every branch), "majority", "class_majority" or "model" (filled first), "branch" (a
+        value of its own), "every_value", "all_branches", "surrogate" or "error".
     unseen : {"as_missing", "stop", "majority", "error"}, default="as_missing"
         What becomes of categories that were not there in training: they count as missing, the node answers that asks
         for them, they follow the most rows, or they are refused.

@@ -43,7 +43,7 @@ class DecisionTreeClassifier(TreeClassifier):
         How many columns, or which share, to draw at random for each node. None looks at all.
     prune : str or None, default=None
         Cut the grown tree to size by one of the methods of `treewright.prune`: "cost_complexity", the safe choice for
-        noisy data, "error_based", "pessimistic", "minimum_description_length" or "collapse".
+        noisy data, "reduced_error", "error_based", "pessimistic", "minimum_description_length" or "collapse".
     alpha : float, "cv" or "1se", default="cv"
         For "cost_complexity": the price of a leaf, as a share of all weight; or chosen by ten-fold cross-validation, as
         that of the best tree ("cv"), or of the smallest within a standard error of it ("1se"), which is easier to read.
@@ -51,7 +51,9 @@ class DecisionTreeClassifier(TreeClassifier):
     pruning_share : float, default=1/3
         For "reduced_error": the part of the rows that is held back from growth.
     missing : str, default="learned"
-        What becomes of missing values, in training and in prediction: see `docs/missing_values.md`.
+        What becomes of missing values, in training and in prediction: "learned" (the better side of each split),
+        "fractional" (a part down every branch), "majority", "class_majority" or "model" (filled first), "branch" (a
+        value of its own), "every_value", "all_branches", "surrogate" or "error".
     unseen : {"as_missing", "stop", "majority", "error"}, default="as_missing"
         What becomes of categories that were not there in training: they count as missing, the node answers that asks
         for them, they follow the most rows, or they are refused.
@@ -184,7 +186,7 @@ class DecisionTreeRegressor(TreeRegressor):
         How many columns, or which share, to draw at random for each node. None looks at all.
     prune : str or None, default=None
         Cut the grown tree to size by one of the methods of `treewright.prune`: "cost_complexity", the safe choice for
-        noisy data, or "collapse".
+        noisy data, "reduced_error" or "collapse".
     alpha : float, "cv" or "1se", default="cv"
         For "cost_complexity": the price of a leaf, as a share of all weight; or chosen by ten-fold cross-validation, as
         that of the best tree ("cv"), or of the smallest within a standard error of it ("1se"), which is easier to read.
@@ -192,7 +194,9 @@ class DecisionTreeRegressor(TreeRegressor):
     pruning_share : float, default=1/3
         For "reduced_error": the part of the rows that is held back from growth.
     missing : str, default="learned"
-        What becomes of missing values, in training and in prediction: see `docs/missing_values.md`.
+        What becomes of missing values, in training and in prediction: "learned" (the better side of each split),
+        "fractional" (a part down every branch), "majority", "class_majority" or "model" (filled first), "branch" (a
+        value of its own), "every_value", "all_branches", "surrogate" or "error".
     unseen : {"as_missing", "stop", "majority", "error"}, default="as_missing"
         What becomes of categories that were not there in training: they count as missing, the node answers that asks
         for them, they follow the most rows, or they are refused.

@@ -33,7 +33,7 @@ class Filling:
         for column, tree in self.guesses:
             rows = np.flatnonzero(is_gap[:, column])
             if len(rows):
-                others = np.delete(np.where(is_gap, np.nan, values)[rows], column, axis=1)
+                others = np.delete(np.where(is_gap[rows], np.nan, values[rows]), column, axis=1)
                 filled[rows, column] = guess(tree, others)
         return filled
 

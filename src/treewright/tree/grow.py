@@ -37,8 +37,15 @@ def grow(
     return Tree(columns=columns, target=target, unseen=unseen, **arrays)
 
 
-# Rows are sent down in blocks of this size, because a row with gaps may end in very many leaves.
-BLOCK = 1 << 14
+# Rows are sent down in blocks of about this many entries, because a row with gaps may end in every leaf.
+MOST_ENTRIES = 1 << 22
+MOST_ROWS = 1 << 14
+
+
+def _block_size(tree: Tree) -> int:
+    """How many rows to send down at once."""
+    divides = bool((tree.missing_branch < 0).any())
+    return min(max(MOST_ENTRIES // tree.n_leaves, 1), MOST_ROWS) if divides else MOST_ROWS
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,15 +124,17 @@ def fill(tree: Tree, values: np.ndarray) -> np.ndarray:
 def leaves_of(tree: Tree, values: np.ndarray) -> np.ndarray:
     """The node each row reaches, the one with its largest part where a row is divided."""
     leaves = np.empty(len(values), dtype=np.int64)
-    for start in range(0, len(values), BLOCK):
-        landed = land(tree, values[start : start + BLOCK])
+    size = _block_size(tree)
+    for start in range(0, len(values), size):
+        block = slice(start, start + size)
+        landed = land(tree, values[block])
         if len(landed.nodes) == len(landed.ends):
-            leaves[start : start + BLOCK] = landed.nodes
+            leaves[block] = landed.nodes
             continue
         # Sorted by row, then by falling part; the first of equals stays first.
         order = np.lexsort((-landed.parts, landed.rows))
         first = np.concatenate([[0], landed.ends[:-1]])
-        leaves[start : start + BLOCK] = landed.nodes[order[first]]
+        leaves[block] = landed.nodes[order[first]]
     return leaves
 
 
@@ -137,11 +146,13 @@ def answers_of(tree: Tree, values: np.ndarray) -> np.ndarray:
 def average_of(tree: Tree, values: np.ndarray, of_node: np.ndarray) -> np.ndarray:
     """For each row what stands in `of_node` for the node it reaches, averaged over its parts."""
     averages = np.empty((len(values), of_node.shape[1]))
-    for start in range(0, len(values), BLOCK):
-        landed = land(tree, values[start : start + BLOCK])
+    size = _block_size(tree)
+    for start in range(0, len(values), size):
+        block = slice(start, start + size)
+        landed = land(tree, values[block])
         if len(landed.nodes) == len(landed.ends):
-            averages[start : start + BLOCK] = of_node[landed.nodes]
+            averages[block] = of_node[landed.nodes]
             continue
         first = np.concatenate([[0], landed.ends[:-1]])
-        averages[start : start + BLOCK] = np.add.reduceat(landed.parts[:, None] * of_node[landed.nodes], first)
+        averages[block] = np.add.reduceat(landed.parts[:, None] * of_node[landed.nodes], first)
     return averages

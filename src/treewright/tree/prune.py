@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections import namedtuple
 from collections.abc import Callable
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from treewright.tree.grow import answers_of, land, leaves_of
-from treewright.tree.tree import NO_ARRAYS, Node, SplitKind, Tree
+from treewright.tree.tree import Node, SplitKind, Tree
 
 # Prices closer than this share of the root's risk are one step of the pruning sequence.
 SAME_PRICE = 1e-12
@@ -75,21 +73,21 @@ def prune_by_reduced_error(tree: Tree, values: np.ndarray, answers: np.ndarray, 
     if tree.target.is_classes:
         counts = np.zeros((tree.n_nodes, len(tree.target.classes)))
         np.add.at(counts, (nodes, answers), weights)
-        counts = _sum_upwards(tree, counts)
-        costs = tree.costs if tree.costs is not None else 1.0 - np.eye(counts.shape[1])
-        lost = (counts * costs[:, tree.label].T).sum(axis=1)
-        stopped = np.where(tree.kind[nodes] != SplitKind.LEAF, weights * costs[answers, tree.label[nodes]], 0.0)
-        own = np.bincount(nodes, stopped, minlength=tree.n_nodes)
-        return cut(tree, _no_worse_as_leaf(tree, lost, slack=1e-6, own=own))
-    # Squared error of a node's answer m on its rows: sum of w (y - m)^2, from the sums of w, wy and wyy.
-    sums = np.zeros((tree.n_nodes, 3))
-    np.add.at(sums, nodes, np.column_stack([weights, weights * answers, weights * answers**2]))
-    sums = _sum_upwards(tree, sums)
-    mean = tree.value[:, 0]
-    stopped = np.where(tree.kind[nodes] != SplitKind.LEAF, weights * (answers - mean[nodes]) ** 2, 0.0)
+        lost = (_sum_upwards(tree, counts) * _cost_matrix(tree)[:, tree.label].T).sum(axis=1)
+        slack = 1e-6 * float(weights.mean())
+    else:
+        # Squared error of a node's answer m on its rows: sum of w (y - m)^2, from the sums of w, wy and wyy, all taken
+        # from the root's mean.
+        centred, mean = answers - tree.value[0, 0], tree.value[:, 0] - tree.value[0, 0]
+        sums = np.zeros((tree.n_nodes, 3))
+        np.add.at(sums, nodes, np.column_stack([weights, weights * centred, weights * centred**2]))
+        sums = _sum_upwards(tree, sums)
+        lost = sums[:, 2] - 2 * mean * sums[:, 1] + mean**2 * sums[:, 0]
+        slack = 1e-9 * float(lost[0])
+    # A row may stop at an inner node, which then answers in any case.
+    stopped = np.where(tree.kind[nodes] != SplitKind.LEAF, loss_at(tree, answers, weights)(nodes), 0.0)
     own = np.bincount(nodes, stopped, minlength=tree.n_nodes)
-    lost = sums[:, 2] - 2 * mean * sums[:, 1] + mean**2 * sums[:, 0]
-    return cut(tree, _no_worse_as_leaf(tree, lost, own=own))
+    return cut(tree, _no_worse_as_leaf(tree, lost, slack=slack, own=own))
 
 
 def collapse_by_errors(tree: Tree) -> Tree:
@@ -166,21 +164,20 @@ def prune_and_raise(tree: Tree, rows: Rows, confidence: float, variant: str = "j
     `rows` are those the tree was grown from.
     """
     from treewright.growth.engine import choose_form
+    from treewright.growth.raising import GrowingTree
     from treewright.growth.raising import prune_and_raise as run
 
     n_rows, n_classes = len(rows.values), len(tree.target.classes)
     widest, depth = int(tree.n_children.max()) + 2, tree.depth + 2
     n_categories = np.array([len(column.categories) for column in tree.columns], dtype=np.int64)
     table = (np.ascontiguousarray(rows.values), rows.labels.astype(np.int64), n_categories)
-    names = [field.name for field in fields(tree) if field.name not in NO_ARRAYS]
-    make_tree: Any = namedtuple("PrunedTree", [*names, "estimate", "counts"])  # type: ignore[misc]
+    names = [name for name in GrowingTree._fields if name not in ("estimate", "counts")]
     complete = not np.isnan(rows.values[:, np.unique(tree.column[tree.column >= 0])]).any()
     room = 4 * n_rows
     while True:
         own = {name: np.array(getattr(tree, name)) for name in names}
         own["threshold"] += tree.tolerance
-        room_for = {"estimate": np.zeros(tree.n_nodes), "counts": np.zeros(n_classes)}
-        mutable = make_tree(**own, **room_for)
+        mutable = GrowingTree(**own, estimate=np.zeros(tree.n_nodes), counts=np.zeros(n_classes))
         arena = (np.empty(room, np.int64), np.empty(room), np.empty(room, np.int32))
         arena[0][:n_rows], arena[1][:n_rows] = np.arange(n_rows), rows.weights
         branches = (np.empty(widest), np.empty(widest, np.int64), np.empty(widest), np.empty(widest, np.int64))
@@ -214,17 +211,36 @@ def _rebuilt(tree: Tree, arrays: dict[str, np.ndarray]) -> Tree:
     changed = (arrays["distribution"] != tree.distribution).any(axis=1)[order] | (arrays["column"] != tree.column)[
         order
     ]
-    kept["impurity"] = np.where(changed, _entropies(kept["distribution"]), kept["impurity"])
+    kept["impurity"] = np.where(changed, _impurity_of(tree)(kept["distribution"]), kept["impurity"])
     kept["threshold"] -= tree.tolerance
     smaller = tree.replace(**kept)
     return smaller.replace(gain=_gains(smaller, np.array(smaller.gain), changed & ~leaf))
 
 
-def _entropies(distribution: np.ndarray) -> np.ndarray:
-    """Bits per row of each node's classes."""
+def _impurity_of(tree: Tree) -> Callable[[np.ndarray], np.ndarray]:
+    """The impurity that a tree of classes was grown by: the one of the field that tells the figures of its nodes."""
+    measures = (_entropies, _gini_impurities, _error_rates)
+    off = [np.abs(measure(tree.distribution) - tree.impurity)[tree.rows > 0].max() for measure in measures]
+    return measures[int(np.argmin(off))]
+
+
+def _shares(distribution: np.ndarray) -> np.ndarray:
     total = distribution.sum(axis=1, keepdims=True)
-    share = np.divide(distribution, total, out=np.ones_like(distribution), where=distribution > 0.0)
-    return np.asarray(-(share * np.log2(share)).sum(axis=1))
+    return np.divide(distribution, total, out=np.zeros_like(distribution), where=total > 0.0)
+
+
+def _entropies(distribution: np.ndarray) -> np.ndarray:
+    share = _shares(distribution)
+    return np.asarray(-(share * np.log2(np.where(share > 0.0, share, 1.0))).sum(axis=1))
+
+
+def _gini_impurities(distribution: np.ndarray) -> np.ndarray:
+    share = _shares(distribution)
+    return np.asarray((share * (1.0 - share)).sum(axis=1))
+
+
+def _error_rates(distribution: np.ndarray) -> np.ndarray:
+    return np.asarray(1.0 - _shares(distribution).max(axis=1))
 
 
 def _gains(tree: Tree, gain: np.ndarray, nodes: np.ndarray) -> np.ndarray:
@@ -244,7 +260,7 @@ def prune_pessimistically(tree: Tree) -> Tree:
     leaf = tree.kind == SplitKind.LEAF
     below = _sum_upwards(tree, np.column_stack([np.where(leaf, errors, 0.0), leaf.astype(float)]))
     corrected = below[:, 0] + 0.5 * below[:, 1]
-    weight = np.where(tree.weight > 0, tree.weight, 1.0)
+    weight = np.where(tree.weight > 0, tree.weight * tree.scale, 1.0)
     deviation = np.sqrt(np.maximum(corrected * (weight - corrected) / weight, 0.0))
     return cut(tree, errors + 0.5 <= corrected + deviation)
 
@@ -280,7 +296,16 @@ def _class_bits(counts: np.ndarray, n_classes: int) -> float:
     return data + max((n_classes - 1) / 2.0 * math.log2(total / 2.0) + shape, 0.0)
 
 
-@dataclass(frozen=True)
+def write_lines(columns: dict[str, np.ndarray]) -> str:
+    """Columns of numbers as a table to be printed."""
+    names = list(columns)
+    lines = [" ".join(f"{name:>16}" for name in names)]
+    for cells in zip(*columns.values(), strict=True):
+        lines.append(" ".join(f"{cell:16d}" if isinstance(cell, np.integer) else f"{cell:16.6f}" for cell in cells))
+    return "\n".join(lines)
+
+
+@dataclass(frozen=True, repr=False)
 class PruningPath:
     """The nested trees of cost-complexity pruning, from the whole tree to its root: a line each.
 
@@ -303,6 +328,11 @@ class PruningPath:
         return len(self.alphas)
 
     @property
+    def prices(self) -> np.ndarray:
+        """A price for each step of the sequence: the geometric mean of those where it begins and ends."""
+        return np.append(np.sqrt(self.alphas[:-1] * self.alphas[1:]), np.inf)
+
+    @property
     def trees(self) -> list[Tree]:
         """All trees of the sequence, each nested in the one before."""
         slack = SAME_PRICE * max(float(self.risks[-1]), 1e-300)
@@ -312,6 +342,12 @@ class PruningPath:
         """The table by columns, for a frame or a plot."""
         columns = {"leaves": self.leaves, "alpha": self.alphas, "training_error": self.risks}
         return columns if self.validation is None else {**columns, "validation_error": self.validation}
+
+    def __repr__(self) -> str:
+        return f"PruningPath(of {len(self)} trees, from {self.leaves[0]} leaves to {self.leaves[-1]})"
+
+    def __str__(self) -> str:
+        return write_lines(self.as_dict())
 
 
 def node_risks(tree: Tree, risk: str) -> np.ndarray:
@@ -342,34 +378,37 @@ def weakest_links(tree: Tree, risk: str = "error") -> tuple[np.ndarray, PruningP
 
 
 def validate_path(
-    tree: Tree, path: PruningPath, alphas: np.ndarray, values: np.ndarray, answers: np.ndarray
+    tree: Tree, path: PruningPath, values: np.ndarray, answers: np.ndarray, weights: np.ndarray
 ) -> np.ndarray:
     """The mean loss of each tree of the sequence on some rows."""
     if (tree.missing_branch < 0).any():
         # Parts of a row are in several leaves, so that each tree must answer for itself.
-        return np.array([_mean_loss(smaller, values, answers) for smaller in path.trees])
+        losses = [weights @ _losses(smaller, values, answers) for smaller in path.trees]
+        return np.array(losses) / weights.sum()
+    loss = loss_at(tree, answers, weights)
+    sums = losses_by_price(tree, path.node_alphas, path.prices, leaves_of(tree, values), loss)
+    return np.asarray(sums[:, 0] / weights.sum())
+
+
+def loss_at(tree: Tree, answers: np.ndarray, weights: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """A function of a node per row: what its answer loses by being wrong, or its squared error."""
     if tree.target.is_classes:
-        costs = tree.costs if tree.costs is not None else 1.0 - np.eye(len(tree.target.classes))
-
-        def loss(node: np.ndarray) -> np.ndarray:
-            return np.asarray(costs[answers, tree.label[node]])
-    else:
-
-        def loss(node: np.ndarray) -> np.ndarray:
-            return np.asarray((tree.value[node, 0] - answers) ** 2)
-
-    prices = np.append(np.sqrt(path.alphas[:-1] * path.alphas[1:]), np.inf)
-    sums = losses_by_price(tree, alphas, prices, leaves_of(tree, values), loss)
-    return np.asarray(sums[:, 0] / len(values))
+        costs = _cost_matrix(tree)
+        return lambda node: np.asarray(weights * costs[answers, tree.label[node]])
+    return lambda node: np.asarray(weights * (tree.value[node, 0] - answers) ** 2)
 
 
-def _mean_loss(tree: Tree, values: np.ndarray, answers: np.ndarray) -> float:
-    """The share of wrong answers, what they cost, or the mean squared error of a tree on some rows."""
+def _cost_matrix(tree: Tree) -> np.ndarray:
+    """What each answer costs for each class; 1 for every wrong one unless the tree knows better."""
+    return tree.costs if tree.costs is not None else 1.0 - np.eye(len(tree.target.classes))
+
+
+def _losses(tree: Tree, values: np.ndarray, answers: np.ndarray) -> np.ndarray:
+    """What the tree's answer loses for each row."""
     said = answers_of(tree, values)
     if not tree.target.is_classes:
-        return float(((said[:, 0] - answers) ** 2).mean())
-    costs = tree.costs if tree.costs is not None else 1.0 - np.eye(len(tree.target.classes))
-    return float(costs[answers, tree.labels_for(said)].mean())
+        return np.asarray((said[:, 0] - answers) ** 2)
+    return np.asarray(_cost_matrix(tree)[answers, tree.labels_for(said)])
 
 
 def prune_by_cost_complexity(tree: Tree, alpha: float, risk: str = "error") -> Tree:
@@ -396,6 +435,10 @@ class ComplexityTable:
 
     def __len__(self) -> int:
         return len(self.cp)
+
+    def as_dict(self) -> dict[str, np.ndarray]:
+        """The table by columns, for a frame or a plot."""
+        return {"cp": self.cp, "splits": self.splits, "relative_error": self.relative_error}
 
     def __str__(self) -> str:
         lines = [f"{'CP':>10} {'nsplit':>6} {'rel error':>10}"]

@@ -437,6 +437,8 @@ class Node:
                 return Test(column, "is known", ()), Test(column, "is missing", ())
             return Test(column, "<=", threshold), Test(column, ">", threshold)
         inside = self.tree.category_set(self.index)
+        if not inside and self.missing_branch == 0:
+            return Test(column, "is missing", ()), Test(column, "is known", ())
         if len(inside) == 1:
             return Test(column, "=", inside), Test(column, "!=", inside)
         return Test(column, "in", inside), Test(column, "not in", inside)
@@ -593,6 +595,8 @@ def _check_sizes(tree: Tree) -> None:
         n_entries = len(getattr(tree, name))
         if name != "category_sets" and n_entries != n_nodes:
             raise ValueError(f"tree array '{name}' has {n_entries} entries for {n_nodes} nodes")
+    if tree.surrogates is not None and len(tree.surrogates.column) != n_nodes:
+        raise ValueError(f"the surrogates are those of {len(tree.surrogates.column)} nodes, the tree has {n_nodes}")
     width = len(tree.target.classes) or 1
     if tree.distribution.shape != (n_nodes, width):
         raise ValueError(f"tree array 'distribution' must be {n_nodes} x {width}")
