@@ -219,7 +219,9 @@ def grow_parts(run: Run, data: Data, recipe: Recipe, seed: int, n_threads: int) 
     """
     n_rows = len(data.rows)
     whole = n_threads < 2 or recipe.max_leaf_nodes > 0
-    sizes = (0, 0) if whole else (n_rows // 64, n_rows // (2 * n_threads))
+    # Where rows are divided, nodes shrink slowly, and the top of the tree would be most of the work.
+    largest = n_rows * 3 // 4 if len(data.shares) else n_rows // (2 * n_threads)
+    sizes = (0, 0) if whole else (n_rows // 64, largest)
     top, moved = grow_part(run, data, recipe, (0, n_rows, 0, np.uint64(seed)), sizes)
 
     def grow_below(node: int) -> Part:

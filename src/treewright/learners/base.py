@@ -178,7 +178,7 @@ class TreeLearner(BaseEstimator):
             numeric_features=getattr(self, "numeric_features", None),
         )
         if self.tree_.unseen == "error":
-            refuse_unseen(self.tree_.columns, values)
+            refuse_unseen(self.tree_.columns, values, X)
         if getattr(self, "missing", None) == "error":
             refuse_gaps(self.tree_.columns, values)
         return values

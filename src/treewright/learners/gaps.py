@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from treewright.learners.parameters import Plan
+from treewright.table import read_frame
+from treewright.table.categories import some
 from treewright.table.column import Column, Kind
 from treewright.tree import Target
 from treewright.tree.filling import Filling, guess
@@ -39,14 +41,19 @@ def refuse_gaps(columns: Sequence[Column], values: np.ndarray) -> None:
         )
 
 
-def refuse_unseen(columns: Sequence[Column], values: np.ndarray) -> None:
-    """Name the columns with categories that were not there in training."""
+def refuse_unseen(columns: Sequence[Column], values: np.ndarray, X: Any) -> None:
+    """Name the first column with categories that were not there in training, and these; `X` is the table as given."""
     for place, column in enumerate(columns):
         strange = np.flatnonzero(values[:, place] < 0) if column.categories else np.empty(0)
         if len(strange):
+            table = read_frame(X)
+            names = [other.name for other in table.columns]
+            given = table.columns[names.index(column.name) if column.name in names else place]
+            new = [name for name in given.categories if name not in column.categories]
+            told = f" ({some(new)})" if new else ""
             raise ValueError(
-                f"unseen is 'error', but column {column.name!r} has categories that were not there in training "
-                f"({len(strange)} of {len(values)} rows, the first is row {strange[0]}); "
+                f"unseen is 'error', but column {column.name!r} has categories that were not there in training{told}: "
+                f"{len(strange)} of {len(values)} rows, the first is row {strange[0]}; "
                 "correct them, or choose unseen='as_missing', 'majority' or 'stop'"
             )
 
