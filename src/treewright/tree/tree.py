@@ -385,8 +385,8 @@ class Node:
             return float(self.value[0])
         if self.tree.costs is not None:
             return self.tree.target.classes[int(self.tree.label[self.index])]
-        # Sums of fractions of rows round: classes this close have equal weight.
-        most = self.value.max() * (1.0 - 1e-9)
+        # Sums of fractions of rows round: classes this close have equal weight, in Weka's C4.5 to within its tolerance.
+        most = self.value.max() * (1.0 - 1e-9) - self.tree.tolerance / max(self.weight, 1e-3)
         return self.tree.target.classes[int(np.argmax(self.value >= most))]
 
     @property
