@@ -577,3 +577,12 @@ def test_cross_validation_that_cannot_be_done_is_refused(choices, sentence):
     X, y = noisy(60)
     with pytest.raises(ValueError, match=sentence):
         cross_validate_alpha(DecisionTreeClassifier(), X, y, **choices)
+
+
+def test_raising_keeps_thresholds_to_the_last_bit():
+    X, y = noisy(400, seed=3)
+    full = C45Classifier(prune=None).fit(X, y).tree_
+    pruned = C45Classifier(confidence=0.5).fit(X, y).tree_
+    asked = pruned.threshold[~np.isnan(pruned.threshold)]
+    assert len(asked) > 0
+    assert set(asked.tolist()) <= set(full.threshold.tolist())

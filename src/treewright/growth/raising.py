@@ -25,6 +25,7 @@ class GrowingTree(NamedTuple):
     kind: np.ndarray
     column: np.ndarray
     threshold: np.ndarray
+    last_below: np.ndarray  # the threshold with the tree's tolerance: up to here values go to the first child
     first_child: np.ndarray
     n_children: np.ndarray
     missing_branch: np.ndarray
@@ -104,7 +105,7 @@ def send(node, lo, hi, top, table, tree, arena, branches):
             node,
             values[rows[i], tested],
             tree.kind,
-            tree.threshold,
+            tree.last_below,
             tree.first_child,
             tree.n_children,
             tree.missing_branch,
@@ -255,6 +256,7 @@ def take_over(tree, node, child):
     tree.kind[node] = tree.kind[child]
     tree.column[node] = tree.column[child]
     tree.threshold[node] = tree.threshold[child]
+    tree.last_below[node] = tree.last_below[child]
     tree.first_child[node] = tree.first_child[child]
     tree.n_children[node] = tree.n_children[child]
     tree.missing_branch[node] = tree.missing_branch[child]

@@ -158,6 +158,10 @@ class Rows:
     weights: np.ndarray
 
 
+# What the kernel of pruning keeps beside the arrays of the tree.
+ROOM_TO_PRUNE = ("last_below", "estimate", "counts")
+
+
 def prune_and_raise(tree: Tree, rows: Rows, confidence: float, variant: str = "j48") -> Tree:
     """C4.5's error-based pruning with subtree raising: the largest branch may take the place of its parent.
 
@@ -171,13 +175,14 @@ def prune_and_raise(tree: Tree, rows: Rows, confidence: float, variant: str = "j
     widest, depth = int(tree.n_children.max()) + 2, tree.depth + 2
     n_categories = np.array([len(column.categories) for column in tree.columns], dtype=np.int64)
     table = (np.ascontiguousarray(rows.values), rows.labels.astype(np.int64), n_categories)
-    names = [name for name in GrowingTree._fields if name not in ("estimate", "counts")]
+    names = [name for name in GrowingTree._fields if name not in ROOM_TO_PRUNE]
     complete = not np.isnan(rows.values[:, np.unique(tree.column[tree.column >= 0])]).any()
     room = 4 * n_rows
     while True:
         own = {name: np.array(getattr(tree, name)) for name in names}
-        own["threshold"] += tree.tolerance
-        mutable = GrowingTree(**own, estimate=np.zeros(tree.n_nodes), counts=np.zeros(n_classes))
+        last_below = tree.threshold + tree.tolerance
+        room_of_nodes = {"last_below": last_below, "estimate": np.zeros(tree.n_nodes), "counts": np.zeros(n_classes)}
+        mutable = GrowingTree(**own, **room_of_nodes)
         arena = (np.empty(room, np.int64), np.empty(room), np.empty(room, np.int32))
         arena[0][:n_rows], arena[1][:n_rows] = np.arange(n_rows), rows.weights
         branches = (np.empty(widest), np.empty(widest, np.int64), np.empty(widest), np.empty(widest, np.int64))
@@ -204,7 +209,7 @@ def _rebuilt(tree: Tree, arrays: dict[str, np.ndarray]) -> Tree:
     place = np.zeros(tree.n_nodes, dtype=np.int64)
     place[order] = np.arange(len(order))
     leaf = n_children[order] == 0
-    kept = {name: arrays[name][order] for name in arrays if name not in ("category_sets", "estimate", "counts")}
+    kept = {name: arrays[name][order] for name in arrays if name not in ("category_sets", *ROOM_TO_PRUNE)}
     for name, value in (("column", -1), ("threshold", math.nan), ("missing_branch", 0), ("set_start", -1), ("gain", 0)):
         kept[name] = np.where(leaf, np.array(value, kept[name].dtype), kept[name])
     kept["first_child"] = np.where(leaf, 0, place[kept["first_child"]]).astype(first_child.dtype)
@@ -212,7 +217,6 @@ def _rebuilt(tree: Tree, arrays: dict[str, np.ndarray]) -> Tree:
         order
     ]
     kept["impurity"] = np.where(changed, _impurity_of(tree)(kept["distribution"]), kept["impurity"])
-    kept["threshold"] -= tree.tolerance
     smaller = tree.replace(**kept)
     return smaller.replace(gain=_gains(smaller, np.array(smaller.gain), changed & ~leaf))
 
