@@ -18,6 +18,8 @@ from treewright.learners.weights import altered_priors, read_weights
 from treewright.table import read_classes, read_like, read_numbers
 from treewright.tree import Node, Tree
 from treewright.tree import prune as methods
+from treewright.tree.complexity import ComplexityTable
+from treewright.tree.complexity import complexity_table as table_of
 from treewright.tree.grow import leaves_of
 
 FOR_CLASSES = ("error_based", "pessimistic", "minimum_description_length")
@@ -280,7 +282,7 @@ def cost_complexity_path(model: Any, X: Any = None, y: Any = None, *, risk: str 
     return replace(path, validation=methods.validate_path(tree, path, *rows))
 
 
-def complexity_table(model: Any, cp: float = 0.01) -> methods.ComplexityTable:
+def complexity_table(model: Any, cp: float = 0.01) -> ComplexityTable:
     """The table of nested trees that R's rpart prints for a binary tree: complexity, splits and relative error.
 
     Parameters
@@ -306,7 +308,7 @@ def complexity_table(model: Any, cp: float = 0.01) -> methods.ComplexityTable:
     _check_number("cp", cp, 0.0, math.inf)
     if (tree.n_children > 2).any():
         raise ValueError("rpart's table is one of binary trees; this one has nodes of more than two branches")
-    return methods.complexity_table(tree, cp)
+    return table_of(tree, cp)
 
 
 # Pruning while fitting: "reduced_error" leaves some of the rows out of growth by itself.
