@@ -16,6 +16,8 @@ from treewright import (
     CARTClassifier,
     DecisionTreeClassifier,
     DecisionTreeRegressor,
+    ObliviousTreeClassifier,
+    OneRClassifier,
     cost_complexity_path,
     prune,
 )
@@ -146,6 +148,42 @@ def test_rows_land_where_growing_put_them(rows, strategy, categorical):
     assert found[leaf] == pytest.approx(tree.distribution[leaf], abs=1e-9)
 
 
+@settings(max_examples=60)
+@given(
+    tables(),
+    st.sampled_from(["fractional", "every_value", "all_branches"]),
+    st.sampled_from([ObliviousTreeClassifier(max_depth=4), OneRClassifier(min_bucket=2), C45Classifier(prune=None)]),
+)
+def test_no_part_of_a_row_is_lost_in_other_learners(rows, strategy, learner):
+    table, target = rows
+    tree = learner.set_params(missing=strategy).fit(table, target).tree_
+    at = landed(learner, table)
+    assert (tree.kind[at.nodes] == SplitKind.LEAF).all()
+    assert np.bincount(at.rows, at.parts) == pytest.approx(1.0, abs=1e-6)
+    found = np.zeros_like(tree.distribution)
+    parts = np.ones_like(at.parts) if strategy == "all_branches" else at.parts
+    np.add.at(found, (at.nodes, labels_of(learner, target)[at.rows]), parts)
+    leaf = tree.kind == SplitKind.LEAF
+    assert found[leaf] == pytest.approx(tree.distribution[leaf], abs=1e-6)
+
+
+@settings(max_examples=40)
+@given(tables(), st.sampled_from(CATEGORICAL))
+def test_the_medians_of_a_tree_are_those_of_the_parts_that_end_there(rows, categorical):
+    table, _ = rows
+    numbers = np.arange(len(table["size"]), dtype=float) ** 2 % 11
+    learner = DecisionTreeRegressor(missing="every_value", criterion="absolute_error", categorical=categorical)
+    tree = learner.fit(table, numbers).tree_
+    at = landed(learner, table)
+    for node in np.unique(at.nodes):
+        here = at.nodes == node
+        parts, ends = at.parts[here], numbers[at.rows[here]]
+        assert parts.sum() == pytest.approx(tree.weight[node], abs=1e-9)
+        distances = {answer: (parts * np.abs(ends - answer)).sum() for answer in [*ends, tree.distribution[node, 0]]}
+        assert distances[tree.distribution[node, 0]] == pytest.approx(min(distances.values()), abs=1e-9)
+        assert tree.impurity[node] * tree.weight[node] == pytest.approx(min(distances.values()), abs=1e-9)
+
+
 @settings(max_examples=30)
 @given(tables(), st.sampled_from(["fractional", "every_value"]))
 def test_rows_of_a_regression_tree_land_where_growing_put_them(rows, strategy):
@@ -161,11 +199,19 @@ def test_rows_of_a_regression_tree_land_where_growing_put_them(rows, strategy):
     assert total[leaf] == pytest.approx(tree.weight[leaf] * tree.distribution[leaf, 0], abs=1e-8)
 
 
-@settings(max_examples=30)
-@given(tables(), st.sampled_from(["fractional", "learned", "every_value", "branch"]), st.sampled_from(CATEGORICAL))
-def test_a_column_of_nothing_but_gaps_changes_nothing(rows, strategy, categorical):
+NO_FILLING = ("fractional", "learned", "every_value", "all_branches", "branch", "surrogate")
+MANY_LEARNERS = (
+    *(DecisionTreeClassifier(categorical=categorical, max_depth=5) for categorical in CATEGORICAL),
+    *(ObliviousTreeClassifier(categorical=categorical, max_depth=4) for categorical in ("subset", "one_vs_rest")),
+    OneRClassifier(min_bucket=2),
+)
+
+
+@settings(max_examples=60)
+@given(tables(), st.sampled_from(NO_FILLING), st.sampled_from(MANY_LEARNERS))
+def test_a_column_of_nothing_but_gaps_changes_nothing(rows, strategy, learner):
     table, target = rows
-    learner = DecisionTreeClassifier(missing=strategy, categorical=categorical)
+    learner.set_params(missing=strategy)
     without = learner.fit(table, target).tree_
     for place in (0, 2, 4):
         names = list(table)
@@ -211,6 +257,19 @@ def test_without_gaps_all_strategies_grow_the_same_regression_tree(rows):
     for model in models[1:]:
         assert paths(model.tree_).keys() == paths(models[0].tree_).keys()
         assert model.predict(table) == pytest.approx(models[0].predict(table), abs=1e-12)
+
+
+@settings(max_examples=30)
+@given(tables(gaps=False), st.sampled_from(["subset", "one_vs_rest"]))
+def test_without_gaps_all_strategies_grow_the_same_oblivious_tree(rows, categorical):
+    table, target = rows
+    models = [
+        ObliviousTreeClassifier(missing=strategy, categorical=categorical, max_depth=4).fit(table, target)
+        for strategy in (*STRATEGIES, "surrogate")
+    ]
+    for model in models[1:]:
+        assert same_tree(model.tree_, models[0].tree_)
+        assert np.array_equal(model.predict_proba(table), models[0].predict_proba(table))
 
 
 @pytest.mark.parametrize("strategy", ["fractional", "learned"])

@@ -259,17 +259,8 @@ def mixed_table(n_rows: int, seed: int) -> tuple[pd.DataFrame, np.ndarray, np.nd
 CATEGORICAL = ["kind", "wet", "grade"]
 TRAINING, NEW = mixed_table(300, seed=0), mixed_table(300, seed=1)
 
-# What a learner refuses, and a word that its refusal must have besides the strategy.
-OBLIVIOUS_REFUSES = ("fractional", "every_value", "all_branches", "branch", "surrogate")
-REFUSED: dict[str, tuple[str, ...]] = {
-    "C45Classifier": ("surrogate",),
-    "ID3Classifier": ("surrogate",),
-    "ObliviousTreeClassifier": OBLIVIOUS_REFUSES,
-    "ObliviousTreeRegressor": OBLIVIOUS_REFUSES,
-    "OneRClassifier": ("learned", "fractional", "every_value", "all_branches", "surrogate"),
-}
 STRATEGIES = [*MISSING, ("majority", "mean"), ("class_majority", "mean")]
-TESTED = [strategy for strategy in STRATEGIES if strategy not in ("error", "surrogate")]
+TESTED = [strategy for strategy in STRATEGIES if strategy != "error"]
 
 
 def make(name: str, strategy: Any) -> Any:
@@ -288,8 +279,6 @@ def make(name: str, strategy: Any) -> Any:
 @pytest.mark.parametrize("strategy", TESTED, ids=str)
 @pytest.mark.parametrize("name", learners.__all__)
 def test_every_strategy_learns_from_a_table_with_gaps(name, strategy):
-    if strategy in REFUSED.get(name, ()):
-        pytest.skip("refused, see below")
     is_classifier = name.endswith("Classifier")
     frames = [frame[CATEGORICAL] if name == "ID3Classifier" else frame for frame, *_ in (TRAINING, NEW)]
     targets = [rest[0 if is_classifier else 1] for _, *rest in (TRAINING, NEW)]
@@ -311,19 +300,35 @@ def test_every_strategy_learns_from_a_table_with_gaps(name, strategy):
     assert (answers == answers[0]).all()
 
 
-@pytest.mark.parametrize(("name", "strategy"), [(name, strategy) for name in REFUSED for strategy in REFUSED[name]])
-def test_a_strategy_that_a_learner_does_not_have_is_refused_by_name(name, strategy):
-    frame = TRAINING[0][CATEGORICAL] if name == "ID3Classifier" else TRAINING[0]
-    target = TRAINING[1] if name.endswith("Classifier") else TRAINING[2]
-    with pytest.raises(ValueError, match=f"missing is '{strategy}'") as caught:
-        make(name, strategy).fit(frame, target)
-    assert "\n" not in str(caught.value)
+# Strategies that fill gaps are done before any criterion is asked.
+GROWN_WITH = ["learned", "fractional", "every_value", "all_branches", "branch", "surrogate"]
 
 
-@pytest.mark.parametrize("name", ["DecisionTreeRegressor"])
-def test_medians_cannot_follow_every_value(name):
-    with pytest.raises(ValueError, match="missing is 'every_value', which medians cannot follow"):
-        make(name, "every_value").set_params(criterion="absolute_error").fit(TRAINING[0], TRAINING[2])
+@pytest.mark.parametrize("strategy", GROWN_WITH)
+@pytest.mark.parametrize("criterion", ["sdr", "absolute_error", "poisson"])
+@pytest.mark.parametrize("categorical", ["subset", "multiway", "one_vs_rest"])
+def test_every_strategy_goes_with_every_criterion_of_numbers(categorical, criterion, strategy):
+    frames, numbers = (TRAINING[0], NEW[0]), (TRAINING[2], NEW[2])
+    least = min(number.min() for number in numbers) if criterion == "poisson" else 0.0
+    learner = DecisionTreeRegressor(
+        criterion=criterion, categorical=categorical, missing=strategy, max_depth=4, min_samples_leaf=5
+    ).fit(frames[0], numbers[0] - least)
+    for frame, number in zip(frames, numbers, strict=True):
+        assert np.isfinite(learner.predict(frame)).all()
+        assert learner.score(frame, number - least) > 0.1
+
+
+@pytest.mark.parametrize("strategy", GROWN_WITH)
+@pytest.mark.parametrize("criterion", ["information_gain", "gain_ratio", "error"])
+@pytest.mark.parametrize("categorical", ["subset", "multiway", "one_vs_rest"])
+def test_every_strategy_goes_with_every_criterion_of_classes(categorical, criterion, strategy):
+    learner = DecisionTreeClassifier(
+        criterion=criterion, categorical=categorical, missing=strategy, max_depth=4, min_samples_leaf=5
+    ).fit(TRAINING[0], TRAINING[1])
+    for frame, answers in (TRAINING[:2], NEW[:2]):
+        majority = max(Counter(answers).values()) / len(answers)
+        assert learner.predict_proba(frame).sum(axis=1) == pytest.approx(1.0, abs=1e-9)
+        assert learner.score(frame, answers) > majority + 0.1
 
 
 @pytest.mark.parametrize("strategy", ["learned", "branch"])

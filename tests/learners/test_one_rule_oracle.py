@@ -177,9 +177,9 @@ def test_gaps_can_be_refused() -> None:
         learner.predict({"size": [None]})
 
 
-@pytest.mark.parametrize("missing", ["fractional", "learned", None, 3])
-def test_a_strategy_that_one_rule_does_not_know_is_refused_in_a_sentence(missing: Any) -> None:
-    with pytest.raises(ValueError, match=r"missing is .*; give one of 'branch', 'majority', .*") as caught:
+@pytest.mark.parametrize("missing", ["a_branch", None, 3])
+def test_a_strategy_that_nobody_knows_is_refused_in_a_sentence(missing: Any) -> None:
+    with pytest.raises(ValueError, match=r"missing is .*; give one of 'learned', 'fractional', .*") as caught:
         OneRClassifier(missing=missing).fit(NUMBERS, ANSWERS)
     assert "\n" not in str(caught.value)
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from treewright.growth.jit import kernel
-from treewright.growth.layout import THREE, ZERO, clear, row_of
+from treewright.growth.layout import THREE, TWO, ZERO, clear, row_of
+from treewright.growth.thresholds import spreads_over_values
 
 
 @kernel
@@ -45,10 +46,9 @@ def median_of_sorted(work, keys, total):
 
 
 @kernel
-def add_rows(work, keys, start, end):
-    """Add rows to the growing set; returns their weight and their sum."""
+def add_rows(work, weights, sums, keys, start, end):
+    """Add rows to a growing set, which two Fenwick trees hold; returns their weight and their sum."""
     size = work.hi - work.lo
-    weights, sums = work.fenwick_weights, work.fenwick_sums
     total = total_sum = 0.0
     for i in range(start, end):
         row = row_of(keys[i])
@@ -66,8 +66,34 @@ def add_rows(work, keys, start, end):
 
 
 @kernel
-def absolute_so_far(work, total, total_sum):
-    """Sum of distances to the median of the growing set."""
+def forget_rows(work, weights, sums, keys, start, end):
+    """Empty a growing set that holds nothing but these rows."""
+    size = work.hi - work.lo
+    for i in range(start, end):
+        at = np.int64(work.rank[row_of(keys[i])]) + 1
+        while at <= size:
+            weights[at] = sums[at] = 0.0
+            at += at & -at
+
+
+@kernel
+def gather_gaps(work, keys, n_groups):
+    """The rows without a value as a set of their own, where a part of them belongs to every group.
+
+    Returns their weight, their sum, and the part; nothing where gaps do not stand for all values.
+    """
+    if not spreads_over_values(work):
+        return 0.0, 0.0, 0.0
+    clear(work.gap_weights, work.hi - work.lo + 1)
+    clear(work.gap_sums, work.hi - work.lo + 1)
+    start = work.group_start[n_groups]
+    total, total_sum = add_rows(work, work.gap_weights, work.gap_sums, keys, start, len(keys))
+    return total, total_sum, 1.0 / n_groups
+
+
+@kernel
+def absolute_so_far(work, total, total_sum, share):
+    """Sum of distances to the median of the growing set and this share of the rows without a value."""
     size = work.hi - work.lo
     weights, sums = work.fenwick_weights, work.fenwick_sums
     step = 1
@@ -77,10 +103,12 @@ def absolute_so_far(work, total, total_sum):
     below = below_sum = 0.0
     while step > 0:
         to = at + step
-        if to <= size and 2.0 * (below + weights[to]) < total:
-            at = to
-            below += weights[to]
-            below_sum += sums[to]
+        if to <= size:
+            more = weights[to] + (share * work.gap_weights[to] if share > 0.0 else 0.0)
+            if 2.0 * (below + more) < total:
+                at = to
+                below += more
+                below_sum += sums[to] + (share * work.gap_sums[to] if share > 0.0 else 0.0)
         step //= 2
     median = work.ranked_number[min(at, size - 1)]
     return max((median * below - below_sum) + ((total_sum - below_sum) - median * (total - below)), 0.0)
@@ -88,20 +116,25 @@ def absolute_so_far(work, total, total_sum):
 
 @kernel
 def sweep_absolute(work, keys, n_groups, with_missing, backward, out):
-    """Disorder of the first 1, 2, .. groups in order (or the last ones), joined by the missing rows if asked."""
-    for i in range(work.hi - work.lo + 1):
-        work.fenwick_weights[i] = 0.0
-        work.fenwick_sums[i] = 0.0
+    """Disorder of the first 1, 2, .. groups in order (or the last ones), joined by the missing rows if asked.
+
+    Where rows without a value stand for all values, a part of them comes with each group.
+    """
+    weights, sums = work.fenwick_weights, work.fenwick_sums
+    clear(weights, work.hi - work.lo + 1)
+    clear(sums, work.hi - work.lo + 1)
+    gap_total, gap_sum, portion = gather_gaps(work, keys, n_groups)
     total = total_sum = 0.0
     if with_missing:
-        total, total_sum = add_rows(work, keys, work.group_start[n_groups], len(keys))
+        total, total_sum = add_rows(work, weights, sums, keys, work.group_start[n_groups], len(keys))
     for step in range(n_groups):
         j = n_groups - 1 - step if backward else step
         g = work.order[j]
-        weight, part = add_rows(work, keys, work.group_start[g], work.group_start[g + 1])
+        weight, part = add_rows(work, weights, sums, keys, work.group_start[g], work.group_start[g + 1])
         total += weight
         total_sum += part
-        out[j] = absolute_so_far(work, total, total_sum)
+        share = portion * (step + 1)
+        out[j] = absolute_so_far(work, total + share * gap_total, total_sum + share * gap_sum, share)
 
 
 @kernel
@@ -158,12 +191,45 @@ def absolute_of_sides(work, keys, n_groups, gaps_to, chosen_weight, other_weight
     for g in range(n_groups):
         set_side(work, keys, work.group_start[g], work.group_start[g + 1], np.int64(not work.chosen[g]))
     set_side(work, keys, work.group_start[n_groups], len(keys), gaps_to)
+    if spreads_over_values(work):
+        return absolute_of_spread_sides(work, n_groups)
     return absolute_by_side(work, THREE)
 
 
 @kernel
+def absolute_of_spread_sides(work, n_groups):
+    """Disorder of two sides, where a row without a value (on side 2) is on both, by the number of their groups."""
+    totals, below, median, share = work.side_total, work.side_below, work.side_median, work.branch_share
+    share[0] = 0.0
+    for g in range(n_groups):
+        share[0] += (1.0 if work.chosen[g] else 0.0) / n_groups
+    share[1] = 1.0 - share[0]
+    clear(below, TWO)
+    size = work.hi - work.lo
+    disorder = 0.0
+    for turn in range(2):
+        for i in range(size):
+            row = work.ranked_row[i]
+            for side in range(2):
+                here = work.row_side[row]
+                part = work.weights[row] * (share[side] if here == 2 else np.float64(here == side))
+                if turn == 1:
+                    disorder += part * abs(work.ranked_number[i] - median[side])
+                elif part > 0.0:
+                    if 2.0 * below[side] < totals[side]:
+                        median[side] = work.ranked_number[i]
+                    below[side] += part
+    return disorder
+
+
+@kernel
 def absolute_of_groups(work, keys, n_groups, home):
-    """Disorder of all groups, each for itself; gaps join group `home`, or form one more if it is negative."""
+    """Disorder of all groups, each for itself; gaps join group `home`, or form one more if it is negative.
+
+    Where they stand for all values, a part of them is in every group.
+    """
+    if spreads_over_values(work):
+        return absolute_of_spread_groups(work, keys, n_groups)
     for g in range(n_groups):
         work.side_total[g] = work.group_weight[g]
         set_side(work, keys, work.group_start[g], work.group_start[g + 1], g)
@@ -172,3 +238,19 @@ def absolute_of_groups(work, keys, n_groups, home):
     work.side_total[joined] += work.group_weight[n_groups]
     set_side(work, keys, work.group_start[n_groups], len(keys), joined)
     return absolute_by_side(work, n_groups + 1)
+
+
+@kernel
+def absolute_of_spread_groups(work, keys, n_groups):
+    """Disorder of all groups, each with its part of the rows without a value."""
+    weights, sums = work.fenwick_weights, work.fenwick_sums
+    clear(weights, work.hi - work.lo + 1)
+    clear(sums, work.hi - work.lo + 1)
+    gap_total, gap_sum, portion = gather_gaps(work, keys, n_groups)
+    disorder = 0.0
+    for g in range(n_groups):
+        start, end = work.group_start[g], work.group_start[g + 1]
+        total, total_sum = add_rows(work, weights, sums, keys, start, end)
+        disorder += absolute_so_far(work, total + portion * gap_total, total_sum + portion * gap_sum, portion)
+        forget_rows(work, weights, sums, keys, start, end)
+    return disorder

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from treewright.growth.jit import entry, kernel
-from treewright.growth.layout import MULTIWAY_SPLIT, NONE, SUBSET_SPLIT, THRESHOLD_SPLIT, in_set
+from treewright.growth.layout import MULTIWAY_SPLIT, NONE, SUBSET_SPLIT, THRESHOLD_SPLIT, in_set, way_in_map
 
 # Ways out of a node that are no branch.
 EVERY_BRANCH = np.int64(-1)
@@ -64,8 +64,8 @@ def way_out(
 
 
 @kernel
-def ask_surrogates(node, row, values, asked, threshold, turned, first_set, second_set, category_sets, n_categories):
-    """The side that the first surrogate with a value tells, -1 if none does."""
+def ask_surrogates(node, row, values, asked, threshold, low_branch, high_branch, maps, category_sets, n_categories):
+    """The branch that the first surrogate with a value tells, -1 if none does."""
     for k in range(asked.shape[1]):
         column = asked[node, k]
         if column < 0:
@@ -73,12 +73,11 @@ def ask_surrogates(node, row, values, asked, threshold, turned, first_set, secon
         value = values[row, column]
         if np.isnan(value) or (n_categories[column] > 0 and not 0 <= value < n_categories[column]):
             continue
-        if first_set[node, k] < 0:
-            return np.int64((value <= threshold[node, k]) == turned[node, k])
-        if in_set(category_sets, first_set[node, k], value):
-            return np.int64(0)
-        if in_set(category_sets, second_set[node, k], value):
-            return np.int64(1)
+        if maps[node, k] < 0:
+            return np.int64(low_branch[node, k] if value <= threshold[node, k] else high_branch[node, k])
+        branch = way_in_map(category_sets, maps[node, k], value)
+        if branch >= 0:
+            return branch
     return NONE
 
 
@@ -97,9 +96,9 @@ def descend(
     weight,
     surrogate_column,
     surrogate_threshold,
-    surrogate_turned,
-    surrogate_first,
-    surrogate_second,
+    surrogate_low,
+    surrogate_high,
+    surrogate_map,
     n_categories,
     unseen,
     waiting_node,
@@ -134,9 +133,9 @@ def descend(
                         values,
                         surrogate_column,
                         surrogate_threshold,
-                        surrogate_turned,
-                        surrogate_first,
-                        surrogate_second,
+                        surrogate_low,
+                        surrogate_high,
+                        surrogate_map,
                         category_sets,
                         n_categories,
                     )

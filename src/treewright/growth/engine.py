@@ -77,9 +77,9 @@ class GrownSurrogates:
 
     column: np.ndarray
     threshold: np.ndarray
-    turned: np.ndarray
-    first_set: np.ndarray
-    second_set: np.ndarray
+    low_branch: np.ndarray
+    high_branch: np.ndarray
+    map_start: np.ndarray
     agreement: np.ndarray
     majority: np.ndarray
 
@@ -148,7 +148,7 @@ def grow_tree(
         n_classes=n_classes,
         grid=grid,
         sort_target=recipe.criterion == ABSOLUTE_ERROR,
-        multiway=recipe.categorical == MULTIWAY,
+        multiway=recipe.categorical == MULTIWAY or recipe.gaps == SURROGATE,
         n_threads=n_threads,
         spreads=recipe.gaps in SPREADING,
         rows_of_file=rows_of_file,
@@ -170,9 +170,9 @@ class Part(NamedTuple):
     surrogate_column: np.ndarray
     surrogate_cut: np.ndarray
     surrogate_after: np.ndarray
-    surrogate_turned: np.ndarray
-    surrogate_left: np.ndarray
-    surrogate_right: np.ndarray
+    surrogate_low: np.ndarray
+    surrogate_high: np.ndarray
+    surrogate_map: np.ndarray
     surrogate_agreement: np.ndarray
     majority: np.ndarray
     weight: np.ndarray
@@ -260,7 +260,7 @@ def join_parts(hangs_from: list[int], parts: list[Part]) -> Part:
     whole = Part(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
     whole.first_child[:] += np.repeat(first_node, sizes).astype(np.int32)
     shift = np.repeat(first_word, sizes)
-    for starts in (whole.set_start, whole.surrogate_left.T, whole.surrogate_right.T):
+    for starts in (whole.set_start, whole.surrogate_map.T):
         starts[...] = np.where(starts >= 0, starts + shift, starts)
     for node, root in zip(hangs_from, first_node[1:], strict=True):
         for array in whole[: Part._fields.index("set_words")]:
@@ -279,18 +279,18 @@ def number_level_by_level(tree: Part, data: Data) -> GrownTree:
     first_child[inner] = place[tree.first_child[order[inner]]]
     weight = tree.weight[order]
     asked = tree.surrogate_column[order]
-    starts = [tree.set_start[order], tree.surrogate_left[order].ravel(), tree.surrogate_right[order].ravel()]
-    columns = np.concatenate([column, asked.ravel(), asked.ravel()])
-    all_starts, category_sets = _gather_sets(np.concatenate(starts), columns, tree.set_words, data.n_codes)
-    set_start, first_set, second_set = np.split(all_starts, np.cumsum([len(column), asked.size]))
+    set_start, category_sets = _gather_sets(tree.set_start[order], column, tree.set_words, data.n_codes)
     surrogates = None
     if asked.size:
+        map_start, maps = _gather_maps(tree.surrogate_map[order].ravel(), tree.set_words)
+        map_start[map_start >= 0] += len(category_sets)
+        category_sets = np.concatenate([category_sets, maps])
         surrogates = GrownSurrogates(
             column=asked,
             threshold=_surrogate_thresholds(tree, order, data),
-            turned=(tree.surrogate_turned[order] != 0) & (asked >= 0),
-            first_set=first_set.reshape(asked.shape),
-            second_set=second_set.reshape(asked.shape),
+            low_branch=np.where(asked >= 0, tree.surrogate_low[order], 0),
+            high_branch=np.where(asked >= 0, tree.surrogate_high[order], 0),
+            map_start=map_start.reshape(asked.shape),
             agreement=np.where(asked >= 0, tree.surrogate_agreement[order], 0.0),
             majority=tree.majority[order],
         )
@@ -336,10 +336,21 @@ def _gather_sets(
     lengths = 1 + np.where(
         as_bits, (n_codes[column[with_set]] + 63) // 64, np.where(as_bits, 0, heads).astype(np.int64)
     )
-    words = np.repeat(starts[with_set], lengths) + _counts_within(lengths)
-    set_start = np.full(len(starts), -1, dtype=np.int64)
-    set_start[with_set] = np.cumsum(lengths) - lengths
-    return set_start, set_words[words]
+    return _gather_words(starts, lengths, set_words)
+
+
+def _gather_maps(starts: np.ndarray, set_words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The maps from categories to branches of the surrogates that have one: two words for each category."""
+    return _gather_words(starts, 1 + 2 * set_words[starts[starts >= 0]].astype(np.int64), set_words)
+
+
+def _gather_words(starts: np.ndarray, lengths: np.ndarray, set_words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Some stretches of words one after the other, and where each begins; -1 stays where nothing begins."""
+    begun = np.flatnonzero(starts >= 0)
+    words = np.repeat(starts[begun], lengths) + _counts_within(lengths)
+    moved = np.full(len(starts), -1, dtype=np.int64)
+    moved[begun] = np.cumsum(lengths) - lengths
+    return moved, set_words[words]
 
 
 def _counts_within(lengths: np.ndarray) -> np.ndarray:

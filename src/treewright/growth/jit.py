@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import os
+import re
 import sys
 import tempfile
 import threading
@@ -19,7 +20,18 @@ from typing import Any
 
 import numpy as np
 
-KERNEL_MODULES = ("ranking", "loop", "descend", "oblivious", "weakest_link", "raising")
+KERNEL_MODULES = (
+    "ranking",
+    "loop",
+    "descend",
+    "level_search",
+    "surrogates",
+    "weakest_link",
+    "raising",
+    "binning",
+    "forest_loop",
+    "forest_walk",
+)
 
 _roles: dict[Callable[..., Any], str] = {}
 _replacements: dict[Callable[..., Any], Callable[[], Any]] = {}
@@ -38,7 +50,7 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def part(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Mark a function that is compiled as a part of its only caller."""
+    """Mark a function that is compiled as a part of its callers."""
     _roles[function] = "part"
     return function
 
@@ -57,6 +69,33 @@ def replaced(build: Callable[[], Any]) -> Callable[[Callable[..., Any]], Callabl
         return function
 
     return mark
+
+
+def _build_borrow() -> Any:
+    from numba.core import cgutils
+    from numba.extending import intrinsic
+
+    @intrinsic  # type: ignore[untyped-decorator, unused-ignore]
+    def borrow(typing_context: Any, array: Any) -> Any:
+        def write(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            view = context.make_array(signature.args[0])(context, builder, arguments[0])
+            view.meminfo = cgutils.get_null_value(view.meminfo.type)
+            view.parent = cgutils.get_null_value(view.parent.type)
+            return view._getvalue()
+
+        return array(array), write
+
+    return borrow
+
+
+@replaced(_build_borrow)
+def borrow(array: Any) -> Any:
+    """The same array, without a claim on its memory; the caller sees to it that the memory lives long enough.
+
+    Every time an array is taken out of a struct, Numba counts who uses it, with an operation that keeps all cores from
+    the counter's memory meanwhile. In small nodes this took more time than the search. A borrowed array is not counted.
+    """
+    return array
 
 
 def is_compiled() -> bool:
@@ -128,16 +167,22 @@ def _hand_to_numba(function: Callable[..., Any], role: str) -> Any:
 
 _inner_compiler: Any = None
 
+# Calls that count who uses an array, in the code that Numba writes for LLVM.
+_COUNTING = re.compile(r'^ *call void @"?NRT_(?:incref|decref)"?\(.*\n', re.MULTILINE)
+
 
 def _make_inner_compiler() -> Any:
     """A Numba compiler that leaves an inner kernel as it is, to be optimised once, within the entry that uses it.
 
     Numba's own compiler optimises every kernel and makes machine code of it, and then again within each caller, which
-    takes several times as long. If Numba's insides change, its own compiler does as well.
+    takes several times as long. Inner kernels make no arrays and keep none, so who uses an array need not be counted
+    in them: in small nodes that took longer than the search. If Numba's insides change, its own compiler does as well.
     """
     global _inner_compiler
     if _inner_compiler is not None:
         return _inner_compiler
+    from llvmlite.binding import parse_assembly
+    from numba.core.cgutils import normalize_ir_text
     from numba.core.codegen import JITCodeLibrary
     from numba.core.compiler import Compiler
 
@@ -160,13 +205,19 @@ def _make_inner_compiler() -> Any:
         def get_pointer_to_function(self, name: str) -> int:
             return 0
 
+        def add_ir_module(self, ir_module: Any) -> None:
+            module = parse_assembly(_COUNTING.sub("", normalize_ir_text(str(ir_module))))
+            module.name = ir_module.name
+            module.verify()
+            self.add_llvm_module(module)
+
     class InnerCompiler(Compiler):  # type: ignore[misc, unused-ignore]
         def define_pipelines(self) -> Any:
             self.state.library = UnfinishedLibrary(self.state.targetctx.codegen(), "kernel")
             self.state.library.enable_object_caching()
             return super().define_pipelines()
 
-    expected = ("_optimize_final_module", "_finalize_final_module", "_finalize_dynamic_globals")
+    expected = ("_optimize_final_module", "_finalize_final_module", "_finalize_dynamic_globals", "add_ir_module")
     as_expected = all(hasattr(JITCodeLibrary, name) for name in expected)
     _inner_compiler = InnerCompiler if as_expected else Compiler
     return _inner_compiler

@@ -105,6 +105,27 @@ def in_set(words, start, code):
 
 
 @kernel
+def way_in_map(words, start, code):
+    """The branch of this category in the map that begins at `start`, -1 if it has none.
+
+    A map is the number of its categories, and then each of them, in order, with its branch.
+    """
+    first = np.uint64(start) + ONE
+    below, above = np.uint64(0), words[start]
+    wanted = np.uint64(code)
+    while below < above:
+        middle = (below + above) >> ONE
+        if words[first + middle + middle] < wanted:
+            below = middle + ONE
+        else:
+            above = middle
+    at = first + below + below
+    if below < words[start] and words[at] == wanted:
+        return np.int64(words[at + ONE])
+    return NONE
+
+
+@kernel
 def has_bit(words, start, code):
     """Is this category's bit set in the words from `start` on?"""
     bit = np.uint64(code)

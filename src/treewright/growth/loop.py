@@ -37,6 +37,7 @@ from treewright.growth.partition import (
 )
 from treewright.growth.search import measure_classes, measure_numbers, search_node
 from treewright.growth.surrogates import find_surrogates, settle_gaps
+from treewright.growth.thresholds import middle_of
 from treewright.growth.workspace import add_node, close_work, open_work
 
 # The mark of a measured node that may be split, in the place of its kind, until it is searched.
@@ -95,15 +96,6 @@ def stand_at(work, node, numbers):
         return
     if work.criterion == ABSOLUTE_ERROR:
         prepare_medians(work, lo, hi)
-
-
-@kernel
-def middle_of(below, above):
-    """The point halfway between two numbers; the lower one where no number lies between, or one is infinite."""
-    middle = 0.5 * (below + above)
-    if not np.isfinite(middle):
-        middle = 0.5 * below + 0.5 * above
-    return middle if below <= middle < above else below
 
 
 @kernel
@@ -249,13 +241,12 @@ def divide(work, node, numbers, extras):
 
 @kernel
 def words_of_sets(work, n_children):
-    """Room for the category sets of the splits of all children, and of a node's surrogates."""
-    if work.categorical == MULTIWAY:
-        return ZERO
-    n_sets = n_children
+    """Room for the category sets of the splits of all children, and the maps of a node's surrogates."""
+    n_words = ZERO if work.categorical == MULTIWAY else n_children * (work.n_words + 66)
     if work.gaps == SURROGATE:
-        n_sets += 2 * MOST_SURROGATES
-    return n_sets * (64 * work.n_words + 66) if work.gaps == SURROGATE else n_sets * (work.n_words + 66)
+        # A map names each category of its column, with its branch.
+        n_words += MOST_SURROGATES * (2 * 64 * work.n_words + 1)
+    return n_words
 
 
 @kernel

@@ -1,15 +1,32 @@
-"""Surrogate splits: other columns that tell the side of a row whose value the split asks for is missing.
+"""Surrogate splits: other columns that tell the branch of a row whose value the split asks for is missing.
 
 The rules are those of rpart: a surrogate is judged by the weight of rows it sends the same way as the split itself,
-must do better than sending all rows the way most go, and a threshold needs at least two rows on each side.
+must do better than sending all rows the way most go, and a threshold needs at least two rows on each side. A split
+with more than two branches is judged alike: each category, and each side of a threshold, goes where most of it goes.
+
+`way` tells the branch of each row of the table, `n_ways` where the split cannot tell.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from treewright.growth.jit import kernel
-from treewright.growth.layout import MOST_SURROGATES, NO, NONE, TIE, YES, ZERO, code_of, in_set, row_of
+from treewright.growth.jit import entry, kernel
+from treewright.growth.layout import (
+    MOST_SURROGATES,
+    MULTIWAY_SPLIT,
+    NO,
+    NONE,
+    TIE,
+    YES,
+    ZERO,
+    clear,
+    code_of,
+    row_of,
+    way_in_map,
+)
+from treewright.growth.search import sorted_column
+from treewright.growth.thresholds import middle_of
 
 LEAST_ROWS = 2
 
@@ -18,149 +35,173 @@ NO_BETTER = 1e-10
 
 
 @kernel
-def tally_sides(work, node, column):
-    """Weight on both sides of the split, and rows, per code of a narrow column; to be cleared after use."""
-    counts, code_rows, codes, side = work.counts, work.code_rows, work.codes[column], work.side
-    for i in range(work.node_lo[node], work.node_hi[node]):
-        row = work.rows[i]
-        if side[row] < 2:
-            counts[codes[row], np.int64(side[row])] += work.weights[row]
-            code_rows[codes[row]] += 1
+def look_ahead(keys, way, weights, n_ways, tally, ahead_weight, ahead_way):
+    """For each position of a sorted column, where most of the weight from there on goes, and how much that is.
 
-
-@kernel
-def clear_sides(work, column):
-    for code in range(work.n_codes[column] + 1):
-        work.counts[code, 0] = work.counts[code, 1] = 0.0
-        work.code_rows[code] = 0
-
-
-@kernel
-def next_group(work, node, column, at):
-    """The next value of a column that known rows have: its code, weight on both sides, rows, and where to go on.
-
-    `at` is a position in a sorted column, or a code of a counted one; the code is negative when there is no more.
+    Of equal branches the first. Returns how many rows there are whose branch is known.
     """
-    n_codes = work.n_codes[column]
-    if not work.is_wide[column]:
-        while at < n_codes and work.code_rows[at] == 0:
-            at += 1
-        if at == n_codes:
-            return NONE, 0.0, 0.0, ZERO, at
-        return at, work.counts[at, 0], work.counts[at, 1], work.code_rows[at], at + 1
-    keys, side, hi = work.keys[column], work.side, work.node_hi[node]
-    left = right = 0.0
-    n_rows = ZERO
-    code = n_codes
-    while at < hi:
-        here = code_of(keys[at])
-        if here == n_codes or (n_rows > 0 and here != code):
-            break
-        row = row_of(keys[at])
-        if side[row] < 2:
-            code = here
+    clear(tally, n_ways)
+    most, most_way, n_rows = 0.0, ZERO, ZERO
+    for i in range(len(keys) - 1, -1, -1):
+        row = row_of(keys[i])
+        to = np.int64(way[row])
+        if to < n_ways:
             n_rows += 1
-            if side[row] == 0:
-                left += work.weights[row]
-            else:
-                right += work.weights[row]
-        at += 1
-    return code if n_rows > 0 else NONE, left, right, n_rows, at
+            tally[to] += weights[row]
+            if tally[to] > most or (tally[to] == most and to < most_way):
+                most, most_way = tally[to], to
+        ahead_weight[i] = most
+        ahead_way[i] = most_way
+    return n_rows
 
 
 @kernel
-def first_group(work, node, column):
-    """Where the walk through the values of a column begins."""
-    return work.node_lo[node] if work.is_wide[column] else ZERO
+def judge_threshold(keys, way, weights, n_ways, tally, ahead_weight, ahead_way):
+    """The threshold of a column that agrees best with the split, given its rows with a value in order.
 
-
-@kernel
-def judge_threshold(work, node, column):
-    """The threshold of a column that agrees best with the split: agreeing weight, cut, code after it, and if turned.
-
-    Turned means that small values go to the second branch. The cut is negative if nothing beats the majority.
+    Returns the agreeing weight, the codes on both sides of the cut, and the branches of both sides. The first code is
+    negative if nothing beats the way of most rows.
     """
-    ahead_left = ahead_right = 0.0
-    ahead_rows = ZERO
-    at = first_group(work, node, column)
-    code, left, right, n_rows, at = next_group(work, node, column, at)
-    while code >= 0:
-        ahead_left += left
-        ahead_right += right
-        ahead_rows += n_rows
-        code, left, right, n_rows, at = next_group(work, node, column, at)
-    best, best_cut, best_after, turned = max(ahead_left, ahead_right), NONE, NONE, NO
-    passed_left = passed_right = 0.0
-    passed_rows, previous = ZERO, NONE
-    at = first_group(work, node, column)
-    code, left, right, n_rows, at = next_group(work, node, column, at)
-    while code >= 0 and ahead_rows >= LEAST_ROWS:
-        if passed_rows >= LEAST_ROWS:
-            width = TIE * (best + 1.0)
-            if ahead_left + passed_right > best + width:
-                best, best_cut, best_after, turned = ahead_left + passed_right, previous, code, YES
-            elif passed_left + ahead_right > best + width:
-                best, best_cut, best_after, turned = passed_left + ahead_right, previous, code, NO
-        ahead_left -= left
-        ahead_right -= right
-        ahead_rows -= n_rows
-        passed_left += left
-        passed_right += right
-        passed_rows += n_rows
+    best, cut, after, low, high = 0.0, NONE, NONE, ZERO, ZERO
+    n_rows = look_ahead(keys, way, weights, n_ways, tally, ahead_weight, ahead_way)
+    if n_rows < 2 * LEAST_ROWS:
+        return best, cut, after, low, high
+    best = ahead_weight[0]
+    clear(tally, n_ways)
+    most, most_way, passed, previous = 0.0, ZERO, ZERO, NONE
+    for i in range(len(keys)):
+        row = row_of(keys[i])
+        to = np.int64(way[row])
+        if to == n_ways:
+            continue
+        code = code_of(keys[i])
+        large = passed >= LEAST_ROWS and n_rows - passed >= LEAST_ROWS
+        if code != previous and large and most_way != ahead_way[i]:
+            agreeing = most + ahead_weight[i]
+            if agreeing > best + TIE * (best + 1.0):
+                best, cut, after, low, high = agreeing, previous, code, most_way, np.int64(ahead_way[i])
+        tally[to] += weights[row]
+        if tally[to] > most or (tally[to] == most and to < most_way):
+            most, most_way = tally[to], to
+        passed += 1
         previous = code
-        code, left, right, n_rows, at = next_group(work, node, column, at)
-    return best, best_cut, best_after, turned
+    return best, cut, after, low, high
 
 
 @kernel
-def goes_left(left, right, total_left, total_right):
-    """The better side of a category; in a tie the side of the majority."""
-    return left > right or (left == right and total_left > total_right)
+def way_of_category(keys, start, end, way, weights, n_ways, tally, totals):
+    """Where most rows of one category go, and their weight; the branch is negative if none of them tells.
+
+    In a tie it is the branch that most rows of the column take, as in rpart.
+    """
+    for i in range(start, end):
+        row = row_of(keys[i])
+        if way[row] < n_ways:
+            tally[way[row]] += weights[row]
+    most, most_way = 0.0, NONE
+    for i in range(start, end):
+        to = np.int64(way[row_of(keys[i])])
+        if to == n_ways or tally[to] < most:
+            continue
+        if most_way < 0 or tally[to] > most or (totals[to], to) > (totals[most_way], most_way):
+            most, most_way = tally[to], to
+    for i in range(start, end):
+        if way[row_of(keys[i])] < n_ways:
+            tally[way[row_of(keys[i])]] = 0.0
+    return most, most_way
 
 
 @kernel
-def side_totals(work, node, column):
-    """Weight of the rows with a value in this column on both sides of the split."""
-    total_left = total_right = 0.0
-    code, left, right, _, at = next_group(work, node, column, first_group(work, node, column))
-    while code >= 0:
-        total_left += left
-        total_right += right
-        code, left, right, _, at = next_group(work, node, column, at)
-    return total_left, total_right
+def map_categories(keys, way, weights, n_ways, tally, totals, writes, words, at):
+    """Send each category where most of its rows go; returns the agreeing weight.
 
-
-@kernel
-def judge_categories(work, node, column):
-    """Agreeing weight when each category goes to its better side."""
-    total_left, total_right = side_totals(work, node, column)
-    agreeing = 0.0
-    code, left, right, _, at = next_group(work, node, column, first_group(work, node, column))
-    while code >= 0:
-        agreeing += left if goes_left(left, right, total_left, total_right) else right
-        code, left, right, _, at = next_group(work, node, column, at)
+    If asked, writes the map from `at` on: how many categories it tells, and then each one with its branch.
+    """
+    clear(tally, n_ways)
+    clear(totals, n_ways)
+    for key in keys:
+        row = row_of(key)
+        if way[row] < n_ways:
+            totals[way[row]] += weights[row]
+    agreeing, n_told, start = 0.0, ZERO, ZERO
+    while start < len(keys):
+        code, end = code_of(keys[start]), start
+        while end < len(keys) and code_of(keys[end]) == code:
+            end += 1
+        weight, to = way_of_category(keys, start, end, way, weights, n_ways, tally, totals)
+        start = end
+        if to < 0:
+            continue
+        agreeing += weight
+        if writes:
+            words[at + 1 + 2 * n_told] = np.uint64(code)
+            words[at + 2 + 2 * n_told] = np.uint64(to)
+        n_told += 1
+    if writes:
+        words[at] = np.uint64(n_told)
     return agreeing
 
 
 @kernel
-def write_set(work, node, column, wants_left):
-    """Write the set of categories that go to one side; returns where it begins."""
-    total_left, total_right = side_totals(work, node, column)
-    start = work.n_set_words
-    end = start + 1
-    code, left, right, _, at = next_group(work, node, column, first_group(work, node, column))
-    while code >= 0:
-        if goes_left(left, right, total_left, total_right) == wants_left:
-            work.set_words[end] = np.uint64(code)
-            end += 1
-        code, left, right, _, at = next_group(work, node, column, at)
-    work.set_words[start] = np.uint64(end - start - 1)
-    work.n_set_words = end
-    return start
+def weigh_ways(rows, way, weights, n_ways, totals):
+    """Weight of all rows whose branch is known, and of those in the heaviest one, the first of equals; and which."""
+    clear(totals, n_ways)
+    for row in rows:
+        if way[row] < n_ways:
+            totals[way[row]] += weights[row]
+    total, heaviest = 0.0, ZERO
+    for to in range(n_ways):
+        total += totals[to]
+        if totals[to] > totals[heaviest]:
+            heaviest = np.int64(to)
+    return total, totals[heaviest], heaviest
 
 
 @kernel
-def enter_surrogate(work, node, column, agreement, cut, after, turned):
+def beats_majority(agreeing, majority, total):
+    """Does a surrogate do better than sending all rows the way most go?"""
+    return (agreeing - majority) / (total - majority) > NO_BETTER
+
+
+@entry
+def rate_surrogates(
+    lines, known, is_number, asked, rows, way, weights, n_ways, tally, totals, ahead_weight, ahead_way, words, found
+):
+    """Rate every column but the one asked as a surrogate, for rows that stand sorted in every line.
+
+    `known` is the number of rows with a value in each line. `found` gets a line per column: the share of agreement (-1
+    if it is no better than the majority), both codes of the cut, both branches, and where its map begins. The first
+    entries of the line after the last get the heaviest branch and its share. Returns how many words were written.
+    """
+    total, majority, heaviest = weigh_ways(rows, way, weights, n_ways, totals)
+    found[len(known), 0] = heaviest
+    found[len(known), 1] = majority / total if total > 0.0 else 0.0
+    n_words = ZERO
+    for column in range(len(known)):
+        found[column, 0] = -1.0
+        if column == asked or majority >= total:
+            continue
+        keys = lines[column, : known[column]]
+        cut, after, low, high = NONE, NONE, ZERO, ZERO
+        if is_number[column]:
+            agreeing, cut, after, low, high = judge_threshold(
+                keys, way, weights, n_ways, tally, ahead_weight, ahead_way
+            )
+        else:
+            agreeing = map_categories(keys, way, weights, n_ways, tally, totals, YES, words, n_words)
+        if not beats_majority(agreeing, majority, total) or (is_number[column] and cut < 0):
+            continue
+        found[column, 0] = agreeing / total
+        found[column, 1], found[column, 2] = cut, after
+        found[column, 3], found[column, 4] = low, high
+        found[column, 5] = n_words
+        if not is_number[column]:
+            n_words += 1 + 2 * np.int64(words[n_words])
+    return n_words
+
+
+@kernel
+def enter_surrogate(work, node, column, agreement, cut, after, low, high):
     """Keep a surrogate among the best of its node, in falling order; of equals the first column."""
     columns, agreements = work.node_surrogate_column[node], work.node_surrogate_agreement[node]
     at = np.int64(MOST_SURROGATES)
@@ -173,76 +214,110 @@ def enter_surrogate(work, node, column, agreement, cut, after, turned):
         agreements[k] = agreements[k - 1]
         work.node_surrogate_cut[node, k] = work.node_surrogate_cut[node, k - 1]
         work.node_surrogate_after[node, k] = work.node_surrogate_after[node, k - 1]
-        work.node_surrogate_turned[node, k] = work.node_surrogate_turned[node, k - 1]
+        work.node_surrogate_low[node, k] = work.node_surrogate_low[node, k - 1]
+        work.node_surrogate_high[node, k] = work.node_surrogate_high[node, k - 1]
     columns[at] = column
     agreements[at] = agreement
     work.node_surrogate_cut[node, at] = cut
     work.node_surrogate_after[node, at] = after
-    work.node_surrogate_turned[node, at] = turned
+    work.node_surrogate_low[node, at] = low
+    work.node_surrogate_high[node, at] = high
+
+
+@kernel
+def known_part(work, column):
+    """The rows of the node at hand with a value in this column, as sorted keys."""
+    keys = sorted_column(work, column)
+    return keys[: len(keys) - work.n_missing]
 
 
 @kernel
 def find_surrogates(work, node):
-    """Find the surrogates of a node whose rows are marked by side, 2 where the value is missing."""
-    left = right = 0.0
-    for i in range(work.node_lo[node], work.node_hi[node]):
-        row = work.rows[i]
-        if work.side[row] == 0:
-            left += work.weights[row]
-        elif work.side[row] == 1:
-            right += work.weights[row]
-    work.node_missing[node] = 0 if left >= right else 1
-    total, majority = left + right, max(left, right)
+    """Find the surrogates of a node whose rows are marked by branch, the next number where the value is missing."""
+    work.lo, work.hi = work.node_lo[node], work.node_hi[node]
+    n_ways = np.int64(work.node_n_children[node])
+    rows, way, weights = work.rows[work.lo : work.hi], work.branch, work.weights
+    tally, totals = work.branch_share, work.branch_weight
+    if work.node_kind[node] != MULTIWAY_SPLIT:
+        for row in rows:
+            way[row] = work.side[row]
+    total, majority, heaviest = weigh_ways(rows, way, weights, n_ways, totals)
+    work.node_missing[node] = heaviest
     work.node_majority[node] = majority / total
     for k in range(MOST_SURROGATES):
         work.node_surrogate_column[node, k] = -1
     for column in range(len(work.n_codes)):
         if column == work.node_column[node]:
             continue
-        if not work.is_wide[column]:
-            tally_sides(work, node, column)
-        cut, after, turned = NONE, NONE, NO
+        keys = known_part(work, column)
+        cut, after, low, high = NONE, NONE, ZERO, ZERO
         if work.is_number[column]:
-            agreeing, cut, after, turned = judge_threshold(work, node, column)
+            agreeing, cut, after, low, high = judge_threshold(
+                keys, way, weights, n_ways, tally, work.ahead_weight, work.ahead_way
+            )
         else:
-            agreeing = judge_categories(work, node, column)
-        if not work.is_wide[column]:
-            clear_sides(work, column)
+            agreeing = map_categories(keys, way, weights, n_ways, tally, totals, NO, work.set_words, ZERO)
         found = cut >= 0 or not work.is_number[column]
-        if found and (agreeing - majority) / (total - majority) > NO_BETTER:
-            enter_surrogate(work, node, column, agreeing / total, cut, after, turned)
+        if found and beats_majority(agreeing, majority, total):
+            enter_surrogate(work, node, column, agreeing / total, cut, after, low, high)
+    write_maps(work, node)
 
 
 @kernel
-def settle_gaps(work, node):
-    """Send the rows without a value to the side that the first surrogate with a value tells, else with the majority.
-
-    Writes down the surrogates' thresholds and sets on the way.
-    """
-    n_left = work.sizes[2]
+def write_maps(work, node):
+    """Write down where the surrogates of categories send each of them."""
+    n_ways = np.int64(work.node_n_children[node])
     for k in range(MOST_SURROGATES):
         column = np.int64(work.node_surrogate_column[node, k])
         if column < 0:
             break
-        if not work.is_number[column]:
-            if not work.is_wide[column]:
-                tally_sides(work, node, column)
-            work.node_surrogate_left[node, k] = write_set(work, node, column, YES)
-            work.node_surrogate_right[node, k] = write_set(work, node, column, NO)
-            if not work.is_wide[column]:
-                clear_sides(work, column)
+        if work.is_number[column]:
+            continue
+        at = work.n_set_words
+        map_categories(
+            known_part(work, column),
+            work.branch,
+            work.weights,
+            n_ways,
+            work.branch_share,
+            work.branch_weight,
+            YES,
+            work.set_words,
+            at,
+        )
+        work.node_surrogate_map[node, k] = at
+        work.n_set_words = at + 1 + 2 * np.int64(work.set_words[at])
+
+
+@kernel
+def settle_gaps(work, node):
+    """Send the rows without a value where the first surrogate with a value tells, else with the majority."""
+    n_ways = np.int64(work.node_n_children[node])
+    n_left = work.sizes[n_ways]
     for k in range(MOST_SURROGATES):
         column = np.int64(work.node_surrogate_column[node, k])
         if column < 0 or n_left == 0:
             break
         n_left -= settle_by(work, node, column, k)
-    if n_left > 0:
-        for i in range(work.node_lo[node], work.node_hi[node]):
-            row = work.rows[i]
-            if work.side[row] == 2:
-                work.side[row] = work.node_missing[node]
-                work.sizes[work.node_missing[node]] += 1
-    work.sizes[2] = 0
+    heaviest = np.int64(work.node_missing[node])
+    for i in range(work.node_lo[node], work.node_hi[node]):
+        row = work.rows[i]
+        if work.branch[row] == n_ways:
+            work.branch[row] = heaviest
+            work.sizes[heaviest] += 1
+        if work.node_kind[node] != MULTIWAY_SPLIT:
+            work.side[row] = work.branch[row]
+    work.sizes[n_ways] = 0
+
+
+@kernel
+def threshold_of(work, node, column, k):
+    """The number that a surrogate asks for. Rows that it was not judged by may have values between both codes."""
+    start = work.value_start[column]
+    below = work.values[start + work.node_surrogate_cut[node, k]]
+    if work.fixed_cuts[column]:
+        return below
+    return middle_of(below, work.values[start + work.node_surrogate_after[node, k]])
 
 
 @kernel
@@ -250,23 +325,23 @@ def settle_by(work, node, column, k):
     """Send the rows without a value by one surrogate; returns how many it could tell."""
     told = ZERO
     wide, number, n_codes = work.is_wide[column], work.is_number[column], work.n_codes[column]
-    cut, turned = work.node_surrogate_cut[node, k], work.node_surrogate_turned[node, k]
+    n_ways = np.int64(work.node_n_children[node])
+    threshold = threshold_of(work, node, column, k) if number else 0.0
+    low, high = work.node_surrogate_low[node, k], work.node_surrogate_high[node, k]
     for i in range(work.node_lo[node], work.node_hi[node]):
         row = row_of(work.keys[column, i]) if wide else np.uint64(work.rows[i])
-        if work.side[row] != 2:
+        if work.branch[row] != n_ways:
             continue
         code = code_of(work.keys[column, i]) if wide else np.int64(work.codes[column, row])
         if code == n_codes:
             continue
-        to = np.int64((code <= cut) == (turned != 0))
-        if not number:
-            if in_set(work.set_words, work.node_surrogate_left[node, k], code):
-                to = ZERO
-            elif in_set(work.set_words, work.node_surrogate_right[node, k], code):
-                to = np.int64(1)
-            else:
-                continue
-        work.side[row] = to
+        if number:
+            to = low if work.values[work.value_start[column] + code] <= threshold else high
+        else:
+            to = way_in_map(work.set_words, work.node_surrogate_map[node, k], code)
+        if to < 0:
+            continue
+        work.branch[row] = to
         work.sizes[to] += 1
         told += 1
     return told

@@ -36,6 +36,15 @@ NO_CUT_WITHIN = 1e-5
 
 
 @kernel
+def middle_of(below, above):
+    """The point halfway between two numbers; the lower one where no number lies between, or one is infinite."""
+    middle = 0.5 * (below + above)
+    if not np.isfinite(middle):
+        middle = 0.5 * below + 0.5 * above
+    return middle if below <= middle < above else below
+
+
+@kernel
 def takes_a_side(work):
     """Do all rows without a value in the column being searched go to one branch together?"""
     return work.n_missing > 0 and (work.gaps == LEARNED or work.gaps == OWN_BRANCH)

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from treewright.growth.jit import build_struct, kernel, part, replaced
-from treewright.growth.layout import MAX_NARROW_CODES, MOST_SURROGATES, SURROGATE
+from treewright.growth.jit import borrow, build_struct, kernel, part, replaced
+from treewright.growth.layout import EVERY_VALUE, MAX_NARROW_CODES, MOST_SURROGATES, SURROGATE
 
 # Types of fields: a name NumPy and Numba share, and the number of dimensions.
 FLAG = ("bool", 0)
@@ -72,7 +72,7 @@ class Data(NamedTuple):
     numbers: np.ndarray  # float64[row], empty for classes
     target_line: int  # the line of `keys` that sorts rows by target, -1 if none
     side: np.ndarray  # uint8[row]: where a binary split sends each row
-    branch: np.ndarray  # uint32[row]: where a multiway split does; empty if there is none
+    branch: np.ndarray  # uint32[row]: where a multiway split, or a surrogate, does; empty if there is none
 
 
 TABLE = [
@@ -158,6 +158,8 @@ ROOM = [
     ("first", REALS),  # the two sides with the missing rows
     ("second", REALS),
     ("group", REALS),  # of the rows with one value
+    ("ahead_weight", REALS),  # surrogates: the most weight of a branch from each position of a sorted column on
+    ("ahead_way", WHOLES),  # and of which branch
 ]
 
 # The values of a column that occur at a node, one group each, in the order of their codes. For a numeric target
@@ -185,6 +187,8 @@ MEDIANS = [
     ("rank", ("uint32", 1)),  # position of each row of the table in that order
     ("fenwick_weights", REALS),
     ("fenwick_sums", REALS),
+    ("gap_weights", REALS),  # the same of the rows without a value, where these stand for all values
+    ("gap_sums", REALS),
     ("row_side", WHOLES),  # per row of the table: the side or group it is on
     ("side_total", REALS),  # per side: its weight, the weight passed so far, its median
     ("side_below", REALS),
@@ -224,11 +228,11 @@ TREE = [
     ("node_surrogate_column", ("int32", 2)),  # -1 from where on there are no more
     ("node_surrogate_cut", ("int64", 2)),
     ("node_surrogate_after", ("int64", 2)),
-    ("node_surrogate_turned", ("uint8", 2)),  # small values go to the second branch
-    ("node_surrogate_left", ("int64", 2)),  # where the sets of the categories of each side begin
-    ("node_surrogate_right", ("int64", 2)),
+    ("node_surrogate_low", ("int64", 2)),  # the branches of values up to the cut, and above it
+    ("node_surrogate_high", ("int64", 2)),
+    ("node_surrogate_map", ("int64", 2)),  # where the map of the categories to branches begins
     ("node_surrogate_agreement", ("float64", 2)),
-    ("node_majority", REALS),  # of the rows with a value, the share on the heavier side
+    ("node_majority", REALS),  # of the rows with a value, the share in the heaviest branch
     ("node_weight", REALS),
     ("node_mean", REALS),
     ("node_spread", REALS),
@@ -277,8 +281,8 @@ Arrays = namedtuple("Arrays", list(ARRAYS))  # type: ignore[misc]
 
 def _write_take_arrays() -> Any:
     """Write the function that copies every array into the struct, one line each."""
-    lines = [f"    work.{name} = arrays.{name}" for name in ARRAYS]
-    scope: dict[str, Any] = {"__name__": __name__}
+    lines = [f"    work.{name} = borrow(arrays.{name})" for name in ARRAYS]
+    scope: dict[str, Any] = {"__name__": __name__, "borrow": borrow}
     exec("\n".join(["def take_arrays(work, arrays):", *lines]), scope)
     return part(scope["take_arrays"])
 
@@ -356,6 +360,8 @@ def make_arrays(data: Data, recipe: Recipe, n_rows: int) -> Any:
         "centred": 0 if data.n_classes else len(data.rows),
         "spare_shares": n_rows if len(data.shares) else 0,
         "row_share": len(data.weights) if len(data.shares) else 0,
+        "ahead_weight": n_rows if recipe.gaps == SURROGATE else 0,
+        "ahead_way": n_rows if recipe.gaps == SURROGATE else 0,
         "state": 1,
         "progress": 9,
         "marks": 4,
@@ -367,6 +373,7 @@ def make_arrays(data: Data, recipe: Recipe, n_rows: int) -> Any:
     sizes |= dict.fromkeys(("group_start", "group_mean", "group_squares", "weight_before"), n_moments)
     sizes |= dict.fromkeys(("ranked_row", "ranked_number"), n_ranked)
     sizes |= dict.fromkeys(("fenwick_weights", "fenwick_sums"), n_ranked + 1)
+    sizes |= dict.fromkeys(("gap_weights", "gap_sums"), n_ranked + 1 if recipe.gaps == EVERY_VALUE else 0)
     sizes |= dict.fromkeys(("rank", "row_side"), n_table)
     sizes |= dict.fromkeys(("side_total", "side_below", "side_median"), max(n_moments, 3))
     sizes |= dict.fromkeys((name for name, _ in SLOTS), recipe.among)
@@ -435,8 +442,7 @@ def add_node(work, lo, hi, depth, seed):
         work.node_distribution[node, k] = 0.0
     for k in range(work.node_surrogate_column.shape[1]):
         work.node_surrogate_column[node, k] = -1
-        work.node_surrogate_left[node, k] = -1
-        work.node_surrogate_right[node, k] = -1
+        work.node_surrogate_map[node, k] = -1
     work.node_depth[node] = depth
     work.node_lo[node] = lo
     work.node_hi[node] = hi

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from treewright.learners.gaps import fill_gaps, refuse_gaps, refuse_unseen
+from treewright.learners.gaps import fill_gaps, refuse_gaps
 from treewright.learners.parameters import (
     CLASS_CRITERIA,
     NUMBER_CRITERIA,
@@ -20,54 +19,21 @@ from treewright.learners.parameters import (
     check_smoothing,
     check_unseen,
 )
-from treewright.learners.weights import altered_priors, read_class_weights, read_costs, read_weights
-from treewright.table import Table, declared_classes, read_classes, read_frame, read_like, read_numbers, target_name
+from treewright.learners.tables import ClassAnswers, NumberAnswers, TableLearner, Training
+from treewright.learners.weights import altered_priors, read_costs
 from treewright.table.column import Column
 from treewright.tree import Target, Tree
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-# Class labels are two bytes each in the growth room.
-MOST_CLASSES = 1 << 16
 
-
-@dataclass(frozen=True, eq=False)
-class Training:
-    """What a tree grows from: the rows that weigh something, and the target as labels or as numbers."""
-
-    columns: tuple[Column, ...]
-    values: np.ndarray
-    target: Target
-    classes: np.ndarray  # in the user's own type, empty for numbers
-    answers: np.ndarray  # class labels (uint16), or numbers (float64)
-    weights: np.ndarray
-    whole: np.ndarray | None = None  # values of the table that the rows come from, if some were set aside
-
-    @property
-    def table(self) -> np.ndarray:
-        """Values of all rows, those set aside included."""
-        return self.values if self.whole is None else self.whole
-
-    def rows(self, taken: np.ndarray) -> Training:
-        """Some of the rows, with the same columns and classes."""
-        return replace(
-            self,
-            values=np.asfortranarray(self.values[taken]),
-            answers=self.answers[taken],
-            weights=self.weights[taken],
-            whole=self.table,
-        )
-
-
-class TreeLearner(BaseEstimator):
+class TreeLearner(TableLearner):
     """Shared base of the tree learners; a learner adds its parameters and what its recipe fixes."""
 
     # Choices that the learner's name stands for, by parameter; all others are the user's.
     _recipe: ClassVar[Mapping[str, Any]] = {}
     _criteria: ClassVar[tuple[str, ...]]
-    # A learner with one test per tree misses the score that scikit-learn's checks expect of any learner.
-    _poor_score: ClassVar[bool] = False
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Grow the tree.
@@ -95,6 +61,15 @@ class TreeLearner(BaseEstimator):
         self.tree_ = tree
         return self
 
+    def _columns(self) -> tuple[Column, ...]:
+        return self.tree_.columns
+
+    def _target(self) -> Target:
+        return self.tree_.target
+
+    def _unseen(self) -> str:
+        return self.tree_.unseen
+
     def apply(self, X: Any) -> np.ndarray:
         """The index of the leaf that each row reaches."""
         from treewright.tree.grow import leaves_of
@@ -102,12 +77,10 @@ class TreeLearner(BaseEstimator):
         check_is_fitted(self)
         return leaves_of(self.tree_, self._read_rows(X))
 
-    def _answer(self, X: Any) -> np.ndarray:
-        """What the tree answers for each row: class shares, or one number."""
+    def _answer_rows(self, values: np.ndarray) -> np.ndarray:
         from treewright.tree.grow import answers_of
 
-        check_is_fitted(self)
-        return answers_of(self.tree_, self._read_rows(X))
+        return answers_of(self.tree_, values)
 
     def decision_path(self, X: Any) -> csr_matrix:
         """The nodes that each row passes: a sparse matrix of rows by nodes, 1 where a row has been."""
@@ -156,59 +129,6 @@ class TreeLearner(BaseEstimator):
         by_column = np.bincount(tree.column[inner], gained, minlength=len(tree.columns))
         total = by_column.sum()
         return by_column / total if total > 0.0 else by_column
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        return tags
-
-    def _read_table(self, X: Any) -> Table:
-        declared = ("categorical_features", "numeric_features")
-        return read_frame(X, **{name: getattr(self, name, None) for name in declared})
-
-    def _read_rows(self, X: Any) -> np.ndarray:
-        """A new table in the terms of the one that the tree grew from."""
-        values = read_like(
-            X,
-            self.tree_.columns,
-            named=hasattr(self, "feature_names_in_"),
-            learner=type(self).__name__,
-            numeric_features=getattr(self, "numeric_features", None),
-        )
-        if self.tree_.unseen == "error":
-            refuse_unseen(self.tree_.columns, values, X)
-        if getattr(self, "missing", None) == "error":
-            refuse_gaps(self.tree_.columns, values)
-        return values
-
-    def _read_training(self, table: Table, y: Any, sample_weight: Any) -> Training:
-        answers, classes, declared = self._read_target(y)
-        target = Target(target_name(y), declared)
-        n_rows = len(table.values)
-        if len(answers) != n_rows:
-            raise ValueError(f"X has {n_rows} rows, but y has {len(answers)} values; give one target value per row")
-        weights = self._weigh_classes(target, answers, read_weights(sample_weight, n_rows))
-        with np.errstate(over="ignore"):
-            total = weights.sum()
-        if not np.isfinite(total):
-            raise ValueError("the weights add up to infinity; scale them down")
-        kept = weights > 0.0
-        if not kept.any():
-            raise ValueError("every row has a weight of zero, so there is nothing to learn from; give some row more")
-        training = Training(table.columns, table.values, target, classes, answers, weights)
-        return training if kept.all() else _leave_out(training, kept)
-
-    def _read_target(self, y: Any) -> tuple[np.ndarray, np.ndarray, tuple[Any, ...]]:
-        """The answers to learn; if they are labels, the classes that occur in ascending order, and all by label."""
-        raise NotImplementedError
-
-    def _weigh_classes(self, target: Target, answers: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        return weights
-
-    def _keep_classes(self, classes: np.ndarray) -> None:
-        """Classifiers keep their classes in the user's own type."""
 
     def _grow(self, training: Training, plan: Plan, seed: int) -> Tree:
         """The full tree of these rows."""
@@ -264,66 +184,14 @@ class TreeLearner(BaseEstimator):
         generator = check_random_state(getattr(self, "random_state", None))
         return int(generator.randint(np.iinfo(np.int64).max, dtype=np.int64)) if plan.is_random else 0
 
-    def _keep_names(self, table: Table) -> None:
-        if table.named:
-            self.feature_names_in_ = np.array([column.name for column in table.columns], dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
 
-
-class TreeClassifier(ClassifierMixin, TreeLearner):
+class TreeClassifier(ClassAnswers, TreeLearner):
     """A tree that answers with a class."""
 
     _criteria: ClassVar[tuple[str, ...]] = CLASS_CRITERIA
 
-    def predict(self, X: Any) -> np.ndarray:
-        """The class of each row: the most likely one, or with `costs` the one with the least expected cost."""
-        answers = self._answer(X)
-        return self._named(self.tree_.labels_for(answers))
-
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """The share of each class, in the order of `classes_`, in the leaf that a row reaches."""
-        return self._answer(X)[:, self._labels_of_classes()]
-
-    def _labels_of_classes(self) -> np.ndarray:
-        """The tree's label of each of `classes_`: the tree keeps the order in which a target declares its classes."""
-        label_of = {name: label for label, name in enumerate(self.tree_.target.classes)}
-        return np.array([label_of[name] for name in self.classes_.tolist()], dtype=np.intp)
-
-    def _named(self, labels: np.ndarray) -> np.ndarray:
-        """Classes in the user's own type, given the tree's labels."""
-        place = np.zeros(len(self.tree_.target.classes), dtype=np.intp)
-        place[self._labels_of_classes()] = np.arange(len(self.classes_))
-        return self.classes_[place[labels]]
-
-    def predict_log_proba(self, X: Any) -> np.ndarray:
-        """The natural logarithm of `predict_proba`; minus infinity for a class that is not in the leaf."""
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of rows whose class is predicted right."""
-        codes, classes = read_classes(y)
-        return float(super().score(X, classes[codes], sample_weight))
-
-    def _read_target(self, y: Any) -> tuple[np.ndarray, np.ndarray, tuple[Any, ...]]:
-        labels, classes = read_classes(y)
-        if len(classes) > MOST_CLASSES:
-            raise ValueError(
-                f"y has {len(classes)} classes, and a tree can tell {MOST_CLASSES} apart; "
-                "use a regressor if they are quantities"
-            )
-        found = classes.tolist()
-        declared = declared_classes(y) or ()
-        # The tree keeps the declared order, which breaks ties, and classes that only were declared.
-        label_of = {name: label for label, name in enumerate(declared)}
-        if len(declared) > MOST_CLASSES or any(name not in label_of for name in found):
-            return labels.astype(np.uint16), classes, tuple(found)
-        return np.array([label_of[name] for name in found], np.uint16)[labels], classes, declared
-
-    def _keep_classes(self, classes: np.ndarray) -> None:
-        self.classes_ = classes
-        self.n_classes_ = len(classes)
+    def _choose(self, shares: np.ndarray) -> np.ndarray:
+        return self.tree_.labels_for(shares)
 
     def _grow(self, training: Training, plan: Plan, seed: int) -> Tree:
         """The full tree of these rows.
@@ -340,81 +208,22 @@ class TreeClassifier(ClassifierMixin, TreeLearner):
         tree = super()._grow(replace(training, weights=training.weights * priors[training.answers]), plan, seed)
         return reweighed(tree, 1.0 / priors).replace(costs=costs, smoothing=smoothing)
 
-    def _weigh_classes(self, target: Target, answers: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        class_weight = getattr(self, "class_weight", None)
-        if class_weight is None:
-            return weights
-        per_class = read_class_weights(class_weight, list(target.classes), answers, weights)
-        return weights * per_class[answers]
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.poor_score = self._poor_score
-        return tags
-
-
-class TreeRegressor(RegressorMixin, TreeLearner):
+class TreeRegressor(NumberAnswers, TreeLearner):
     """A tree that answers with a number."""
 
     _criteria: ClassVar[tuple[str, ...]] = NUMBER_CRITERIA
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The number that each row's leaf stands for."""
-        return self._answer(X)[:, 0]
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The coefficient of determination: 1 is perfect, 0 as good as the mean."""
-        return float(super().score(X, read_numbers(y), sample_weight))
-
-    def _read_target(self, y: Any) -> tuple[np.ndarray, np.ndarray, tuple[Any, ...]]:
-        # Growth needs memory of its own: an array that is read-only would be compiled for once more.
-        return np.require(read_numbers(y), requirements=["C", "W"]), np.empty(0), ()
 
     def _fit_tree(self, training: Training, plan: Plan, seed: int) -> Tree:
         if plan.criterion == "poisson":
             _check_counts(training)
         return super()._fit_tree(training, plan, seed)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.regressor_tags.poor_score = self._poor_score
-        return tags
-
 
 def reweighed(tree: Tree, by_class: np.ndarray) -> Tree:
     """The tree with rows of each class weighing so many times as much; impurities and gains stay as they are."""
     distribution = tree.distribution * by_class
     return tree.replace(distribution=distribution, weight=distribution.sum(axis=1))
-
-
-def _leave_out(training: Training, kept: np.ndarray) -> Training:
-    """The rows that weigh something, and without categories that only the others had."""
-    values = training.values[kept]
-    columns = list(training.columns)
-    for place, column in enumerate(columns):
-        if column.is_categorical:
-            columns[place], values[:, place] = _forget_categories(column, training.values[:, place], kept)
-    return replace(
-        training,
-        columns=tuple(columns),
-        values=values,
-        answers=training.answers[kept],
-        weights=training.weights[kept],
-    )
-
-
-def _forget_categories(column: Column, indices: np.ndarray, kept: np.ndarray) -> tuple[Column, np.ndarray]:
-    """Drop the categories that only left-out rows have; one that no row has was declared and stays."""
-    n_categories = len(column.categories)
-    counts = [
-        np.bincount(indices[rows & ~np.isnan(indices)].astype(np.intp), minlength=n_categories)
-        for rows in (kept, ~kept)
-    ]
-    stays = (counts[0] > 0) | (counts[1] == 0)
-    categories = tuple(name for name, is_left in zip(column.categories, stays, strict=True) if is_left)
-    renamed = np.append(np.cumsum(stays) - 1.0, np.nan)
-    places = np.where(np.isnan(indices[kept]), n_categories, indices[kept]).astype(np.intp)
-    return replace(column, categories=categories), renamed[places]
 
 
 def _check_counts(training: Training) -> None:

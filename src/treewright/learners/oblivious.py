@@ -28,7 +28,8 @@ class ObliviousTreeClassifier(TreeClassifier):
     missing : str, default="learned"
         What becomes of missing values, in training and in prediction: "learned" (the better side of each split),
         "fractional" (a part down every branch), "majority", "class_majority" or "model" (filled first), "branch" (a
-        value of its own), "every_value", "all_branches", "surrogate" or "error".
+        value of its own), "every_value", "all_branches", "surrogate" or "error". The side of "branch" and surrogates
+        belong to the question: they are the same in all nodes of a level.
     unseen : {"as_missing", "stop", "majority", "error"}, default="as_missing"
         What becomes of categories that were not there in training: they count as missing, the node answers that asks
         for them, they follow the most rows, or they are refused.
@@ -106,7 +107,8 @@ class ObliviousTreeRegressor(TreeRegressor):
     missing : str, default="learned"
         What becomes of missing values, in training and in prediction: "learned" (the better side of each split),
         "fractional" (a part down every branch), "majority", "class_majority" or "model" (filled first), "branch" (a
-        value of its own), "every_value", "all_branches", "surrogate" or "error".
+        value of its own), "every_value", "all_branches", "surrogate" or "error". The side of "branch" and surrogates
+        belong to the question: they are the same in all nodes of a level.
     unseen : {"as_missing", "stop", "majority", "error"}, default="as_missing"
         What becomes of categories that were not there in training: they count as missing, the node answers that asks
         for them, they follow the most rows, or they are refused.

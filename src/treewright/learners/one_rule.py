@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from treewright.learners.base import Training, TreeClassifier
 from treewright.learners.gaps import fill_gaps, refuse_gaps
-from treewright.learners.parameters import Plan, check_min_bucket, check_unseen, parameter_error
+from treewright.learners.parameters import Plan, check_min_bucket, check_unseen
 from treewright.tree import SplitKind, Tree
+from treewright.tree.grow import take_surrogates
+from treewright.tree.tree import Surrogates
 
-# What a rule of one column can do about missing values.
-MISSING = ("branch", "majority", "class_majority", "model", "error")
+if TYPE_CHECKING:
+    from treewright.growth.coding import Run
+    from treewright.growth.stand_ins import StandIns
+    from treewright.growth.workspace import Data
+
+# What rates a rule by the rows with a value only, and what sends rows without one down several branches.
+LEAVES_OUT = ("fractional", "all_branches", "surrogate")
+SPREADS = ("fractional", "all_branches", "every_value")
 
 
 class OneRClassifier(TreeClassifier):
@@ -29,9 +37,12 @@ class OneRClassifier(TreeClassifier):
     min_bucket : float, default=6
         Least weight of the majority class in an interval of a number. Raise it for fewer intervals and less
         overfitting; 6 is Holte's choice.
-    missing : {"branch", "majority", "class_majority", "model", "error"}, default="branch"
-        What becomes of missing values: "branch" takes them for a value of their own, the others fill or refuse them,
-        see `docs/missing_values.md`. A column without gaps in training sends them where most rows go.
+    missing : str, default="branch"
+        What becomes of missing values, in training and in prediction: "branch" (a value of their own, as in Weka),
+        "learned" (the branch where they cost the fewest errors), "fractional" (a part down every branch),
+        "every_value", "all_branches", "surrogate", "majority", "class_majority" or "model" (filled first), or "error".
+        The intervals of a number are always those of the rows that have one. A column without gaps in training sends
+        them where most rows go.
     unseen : {"as_missing", "stop", "majority", "error"}, default="as_missing"
         What becomes of categories that were not there in training: they count as missing, the node answers that asks
         for them, they follow the most rows, or they are refused.
@@ -73,50 +84,70 @@ class OneRClassifier(TreeClassifier):
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
 
-    def _plan(self) -> Plan:
-        # A pair such as ('majority', 'mean') is the business of the general check.
-        is_pair = isinstance(self.missing, tuple | list)
-        if not is_pair and not (isinstance(self.missing, str) and self.missing in MISSING):
-            listed = ", ".join(repr(choice) for choice in MISSING)
-            raise parameter_error("missing", self.missing, f"one of {listed}, or ('majority', 'mean')")
-        return super()._plan()
-
     def _grow(self, training: Training, plan: Plan, seed: int) -> Tree:
         min_bucket = check_min_bucket(self.min_bucket)
         if plan.missing == "error":
             refuse_gaps(training.columns, training.values)
         training, filling = fill_gaps(training, plan)
-        tree = build_tree(training, best_rule(training, min_bucket), check_unseen(self.unseen))
+        missing = plan.missing if filling is None else "error"
+        tree = build_tree(training, best_rule(training, min_bucket, missing), check_unseen(self.unseen))
         return tree if filling is None else tree.replace(filling=filling)
 
 
 @dataclass(frozen=True, eq=False)
 class OneRule:
-    """The rule of one column: where its intervals end, and the weight of the rows that it gets wrong.
+    """The rule of one column: its branches, and where the rows without a value go.
 
-    Its branches are the categories or intervals; one more is for rows without a value, if the column has such rows.
+    The branches are the categories or intervals; one more is for rows without a value, if the strategy gives them one.
     """
 
     place: int  # -1 if no column is asked
     thresholds: np.ndarray | None  # upper ends of all intervals but the last, None for categories
-    errors: float
+    missing: Any  # the strategy
+    branch: np.ndarray  # of each row; the number of branches if it has none
+    counts: np.ndarray  # class weights of each branch
+    rows: np.ndarray
+    gap_counts: np.ndarray  # of the rows that are in no branch of their own
+    n_gaps: int
+    parts: np.ndarray  # the part of such a row that each branch takes
+    has_own_branch: bool  # the last branch is that of rows without a value
+
+    @property
+    def n_branches(self) -> int:
+        return len(self.counts)
+
+    @property
+    def saved(self) -> float:
+        """The weight of the errors of one answer for all rows that the rule does not make.
+
+        As C4.5 measures a gain: by the rows with a value, where those without have no branch of their own.
+        """
+        counts = self.counts
+        if self.missing not in LEAVES_OUT:
+            counts = counts + self.parts[:, None] * self.gap_counts
+        return float(_wrong(counts.sum(axis=0)) - _wrong(counts).sum())
 
 
-def best_rule(training: Training, min_bucket: float) -> OneRule:
-    """The rule of the column with the fewest errors, the first of equals; none if there is nothing to tell apart."""
+def _wrong(counts: np.ndarray) -> Any:
+    """The weight of the rows that are not of the majority, given class weights."""
+    return counts.sum(axis=-1) - counts.max(axis=-1)
+
+
+def best_rule(training: Training, min_bucket: float, missing: Any = "branch") -> OneRule:
+    """The rule that saves the most errors, the first of equals; none if there is nothing to tell apart."""
     by_label = np.argsort(training.answers, kind="stable")
-    nothing = OneRule(-1, None, _errors(training, *branches_of(training, -1, None)))
+    nothing = rule_of(training, -1, None, missing)
     asked = np.flatnonzero(~np.isnan(training.values).all(axis=0)).tolist()
-    if nothing.errors == 0.0 or not asked:
+    if _wrong(nothing.counts).sum() == 0.0 or not asked:
         return nothing
-    rules = [write_rule(training, place, min_bucket, by_label) for place in asked]
-    fewest = min(rule.errors for rule in rules)
+    rules = [write_rule(training, place, min_bucket, by_label, missing) for place in asked]
+    most = max(rule.saved for rule in rules)
     # Sums of weights may round differently from column to column: the first wins such a tie.
     slack = 1e-12 * training.weights.sum()
-    return next(rule for rule in rules if rule.errors <= fewest + slack)
+    return next(rule for rule in rules if rule.saved >= most - slack)
 
 
-def write_rule(training: Training, place: int, min_bucket: float, by_label: np.ndarray) -> OneRule:
+def write_rule(training: Training, place: int, min_bucket: float, by_label: np.ndarray, missing: Any) -> OneRule:
     """The best that one column alone can say; `by_label` lists the rows class by class."""
     column = training.columns[place]
     thresholds = None
@@ -124,22 +155,47 @@ def write_rule(training: Training, place: int, min_bucket: float, by_label: np.n
         line = read_line(training, place, by_label)
         last = last_of_intervals(line, min_bucket)
         thresholds = _between(line.values[last], line.values[last + 1]) if column.is_numeric else line.values[last]
-    return OneRule(place, thresholds, _errors(training, *branches_of(training, place, thresholds)))
+    return rule_of(training, place, thresholds, missing)
 
 
-def branches_of(training: Training, place: int, thresholds: np.ndarray | None) -> tuple[np.ndarray, int]:
-    """The branch of each row, and how many branches there are."""
-    if place < 0:
-        return np.zeros(len(training.answers), dtype=np.intp), 1
-    values = training.values[:, place]
+def rule_of(training: Training, place: int, thresholds: np.ndarray | None, missing: Any) -> OneRule:
+    """The rule with these branches, its rows counted."""
+    values = training.values[:, place] if place >= 0 else np.zeros(len(training.answers))
     gaps = np.isnan(values)
-    if thresholds is None:
-        n_known = len(training.columns[place].categories)
-        branch = np.where(gaps, n_known, values).astype(np.intp)
-    else:
-        n_known = len(thresholds) + 1
-        branch = np.where(gaps, n_known, np.searchsorted(thresholds, values, side="left"))
-    return branch, n_known + int(gaps.any())
+    n_branches = 1
+    branch = np.where(gaps, 0, values)
+    if place >= 0 and thresholds is None:
+        n_branches = len(training.columns[place].categories)
+    elif thresholds is not None:
+        n_branches = len(thresholds) + 1
+        branch = np.searchsorted(thresholds, values, side="left")
+    branch = np.where(gaps, n_branches, branch).astype(np.intp)
+    has_own_branch = missing == "branch" and bool(gaps.any())
+    n_branches += int(has_own_branch)
+    counts, rows = _tally(training, branch, n_branches + 1)
+    n_values = None
+    if missing == "every_value":
+        distinct = np.unique(values[~gaps], return_index=True)[1]
+        n_values = np.bincount(branch[~gaps][distinct], minlength=n_branches)
+    parts = _parts(counts[:-1], counts[-1], missing, n_values)
+    return OneRule(
+        place, thresholds, missing, branch, counts[:-1], rows[:-1], counts[-1], int(rows[-1]), parts, has_own_branch
+    )
+
+
+def _parts(counts: np.ndarray, gap_counts: np.ndarray, missing: Any, n_values: np.ndarray | None) -> np.ndarray:
+    """The part of a row without a value that each branch takes: all of it in one, or a share of each."""
+    if n_values is not None:
+        return n_values / n_values.sum()
+    weight = counts.sum(axis=1)
+    if missing in SPREADS:
+        return weight / weight.sum()
+    # Where the rule errs least; of equals the heaviest, of those the first.
+    more = _wrong(counts + gap_counts) - _wrong(counts)
+    close = more <= more.min() + 1e-12 * (weight.sum() + gap_counts.sum())
+    parts = np.zeros(len(counts))
+    parts[np.argmax(np.where(close & (weight > 0.0), weight, -1.0))] = 1.0
+    return parts
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,12 +302,6 @@ def where_full(line: Line, min_bucket: float) -> np.ndarray:
     return np.minimum.accumulate(full[::-1])[::-1][line.starts[:-1]]
 
 
-def _errors(training: Training, branch: np.ndarray, n_branches: int) -> float:
-    """The weight of the rows that are not of the majority of their branch."""
-    counts, _ = _tally(training, branch, n_branches)
-    return float((counts.sum(axis=1) - counts.max(axis=1)).sum())
-
-
 def _tally(training: Training, branch: np.ndarray, n_branches: int) -> tuple[np.ndarray, np.ndarray]:
     """Class weights and rows in each branch."""
     n_classes = len(training.target.classes)
@@ -273,24 +323,32 @@ def _between(below: np.ndarray, above: np.ndarray) -> np.ndarray:
 
 def build_tree(training: Training, rule: OneRule, unseen: str) -> Tree:
     """The rule as a tree: one multiway node, or thresholds that halve the range of intervals."""
-    branch, n_branches = branches_of(training, rule.place, rule.thresholds)
-    counts, rows = _tally(training, branch, n_branches)
-    spans, first_child = _spans(rule, n_branches)
+    spans, first_child = _spans(rule)
     n_nodes = len(spans)
     sizes = np.array([hi - lo for lo, hi in spans])
     is_inner = sizes > 1
     is_multiway = rule.thresholds is None
-    distribution = np.array([counts[lo:hi].sum(axis=0) for lo, hi in spans])
-    weight = distribution.sum(axis=1)
-    errors = weight - distribution.max(axis=1)
     n_children = np.where(is_inner, sizes if is_multiway else 2, 0).astype(np.int32)
-    threshold = np.full(n_nodes, np.nan)
-    missing_branch = np.zeros(n_nodes, dtype=np.int32)
+    known = np.array([rule.counts[lo:hi].sum(axis=0) for lo, hi in spans])
+    part = np.array([rule.parts[lo:hi].sum() for lo, hi in spans])
+    threshold = np.array([_threshold(rule, *span) for span in spans])
+    missing_branch, share = _ways_of_gaps(rule, first_child, n_children, known.sum(axis=1), part)
+    taken = (part > 0.0).astype(float) if rule.missing == "all_branches" else part
+    distribution = known + taken[:, None] * rule.gap_counts
+    rows = np.array([rule.rows[lo:hi].sum() for lo, hi in spans]) + np.where(part > 0.0, rule.n_gaps, 0)
+    surrogates, words = None, np.empty(0, dtype=np.uint64)
+    if rule.missing == "surrogate":
+        settled = settle_gaps(training, rule, spans, first_child, n_children)
+        missing_branch, surrogates, words = settled.missing_branch, settled.surrogates, settled.words
+        counts, in_branch = _tally(training, settled.branch, rule.n_branches)
+        distribution = np.array([counts[lo:hi].sum(axis=0) for lo, hi in spans])
+        rows = np.array([in_branch[lo:hi].sum() for lo, hi in spans])
+    weight = distribution.sum(axis=1)
+    wrong = _wrong(known if rule.missing in LEAVES_OUT else distribution)
     gained = np.zeros(n_nodes)
     for node in np.flatnonzero(is_inner):
         children = slice(first_child[node], first_child[node] + n_children[node])
-        gained[node] = max(errors[node] - errors[children].sum(), 0.0)
-        threshold[node], missing_branch[node] = _question(training, rule, spans[node], weight[children])
+        gained[node] = max(wrong[node] - wrong[children].sum(), 0.0)
     has_weight = weight > 0.0
     kind = SplitKind.MULTIWAY if is_multiway else SplitKind.THRESHOLD
     return Tree(
@@ -301,27 +359,109 @@ def build_tree(training: Training, rule: OneRule, unseen: str) -> Tree:
         threshold=threshold,
         first_child=np.array(first_child, dtype=np.int32),
         n_children=n_children,
-        share=np.zeros(n_nodes),
+        share=share,
         missing_branch=missing_branch,
         set_start=np.full(n_nodes, -1, dtype=np.int64),
-        category_sets=np.empty(0, dtype=np.uint64),
+        category_sets=words,
         weight=weight,
-        rows=np.array([rows[lo:hi].sum() for lo, hi in spans]),
-        impurity=np.divide(errors, weight, out=np.zeros(n_nodes), where=has_weight),
+        rows=rows,
+        impurity=np.divide(_wrong(distribution), weight, out=np.zeros(n_nodes), where=has_weight),
         gain=np.divide(gained, weight, out=np.zeros(n_nodes), where=has_weight),
         distribution=distribution,
         unseen=unseen,
+        surrogates=surrogates,
     )
 
 
-def _question(training: Training, rule: OneRule, span: tuple[int, int], weights: np.ndarray) -> tuple[float, int]:
-    """The threshold that parts a range of branches, and the branch of rows without a value."""
-    if rule.thresholds is None:
-        n_categories = len(training.columns[rule.place].categories)
-        return np.nan, n_categories if len(weights) > n_categories else int(np.argmax(weights))
-    if span[1] > len(rule.thresholds) + 1:
-        return np.inf, 1
-    return float(rule.thresholds[_middle(rule, *span) - 1]), int(np.argmax(weights))
+def _ways_of_gaps(
+    rule: OneRule, first_child: list[int], n_children: np.ndarray, weight: np.ndarray, part: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """For each node the branch of rows without a value, or -1 and the share of each node below."""
+    missing_branch = np.zeros(len(n_children), dtype=np.int32)
+    share = np.zeros(len(n_children))
+    for node in np.flatnonzero(n_children):
+        children = slice(first_child[node], first_child[node] + n_children[node])
+        if rule.missing in SPREADS:
+            missing_branch[node] = -1
+            share[children] = part[children] / part[node]
+        elif rule.has_own_branch and node == 0:
+            missing_branch[node] = n_children[node] - 1
+        elif rule.n_gaps > 0 and part[node] > 0.0:
+            missing_branch[node] = np.argmax(part[children])
+        else:
+            missing_branch[node] = np.argmax(weight[children])
+    return missing_branch, share
+
+
+def _threshold(rule: OneRule, lo: int, hi: int) -> float:
+    """What a node asks of a number to part a range of branches; infinity parts rows with a value from those without."""
+    if rule.thresholds is None or hi - lo < 2:
+        return np.nan
+    middle = _middle(rule, lo, hi)
+    return float(rule.thresholds[middle - 1]) if middle <= len(rule.thresholds) else np.inf
+
+
+@dataclass(frozen=True, eq=False)
+class Settled:
+    """Where the rows are when other columns tell the way of those without a value."""
+
+    branch: np.ndarray  # of each row
+    missing_branch: np.ndarray  # of each node
+    surrogates: Surrogates
+    words: np.ndarray  # the maps of the surrogates
+
+
+def settle_gaps(
+    training: Training, rule: OneRule, spans: list[tuple[int, int]], first_child: list[int], n_children: np.ndarray
+) -> Settled:
+    """Find the surrogates of each node and send the rows without a value by them, from the root down."""
+    # Imported here because only this strategy needs the kernels.
+    from treewright.growth.stand_ins import find_stand_ins, gather_stand_ins, lines_of, part_lines, rows_of
+
+    run, data = _code(training)
+    lines = {0: lines_of(data)}
+    found: list[StandIns | None] = [None] * len(spans)
+    missing_branch = np.zeros(len(spans), dtype=np.int32)
+    way = np.empty(len(rule.branch), dtype=np.int64)
+    settled = np.zeros_like(rule.branch)
+    for node in np.flatnonzero(n_children).tolist():
+        own_lines, first, n_ways = lines.pop(node), first_child[node], int(n_children[node])
+        rows = rows_of(own_lines[0])
+        ends = np.array([hi for _, hi in spans[first : first + n_ways]])
+        is_known = rule.branch[rows] < rule.n_branches
+        way[rows] = np.where(is_known, np.searchsorted(ends, rule.branch[rows], side="right"), n_ways)
+        stand_ins = find_stand_ins(run, data, own_lines, way, n_ways, rule.place)
+        found[node], missing_branch[node] = stand_ins, stand_ins.heaviest
+        way[rows] = stand_ins.settle(training.values[rows], way[rows], n_ways)
+        settled[rows] = ends[way[rows]] - 1  # the branch, where a leaf follows
+        for b in np.flatnonzero(n_children[first : first + n_ways]).tolist():
+            taken = np.zeros(len(way), dtype=bool)
+            taken[rows[way[rows] == b]] = True
+            lines[first + b] = part_lines(own_lines, taken)
+    surrogates, words = gather_stand_ins(found, [1] * len(spans), 0)
+    return Settled(settled, missing_branch, take_surrogates(surrogates), words)
+
+
+def _code(training: Training) -> tuple[Run, Data]:
+    """The form of the kernels to run, and the training table as they read it, every column sorted."""
+    from treewright.growth.coding import code_table
+    from treewright.growth.engine import choose_form
+
+    run = choose_form(training.values.size)
+    return run, code_table(
+        run,
+        training.columns,
+        training.values,
+        labels=training.answers,
+        numbers=None,
+        weights=training.weights,
+        n_classes=len(training.target.classes),
+        grid=None,
+        sort_target=False,
+        multiway=False,
+        n_threads=1,
+        all_sorted=True,
+    )
 
 
 def _middle(rule: OneRule, lo: int, hi: int) -> int:
@@ -331,9 +471,9 @@ def _middle(rule: OneRule, lo: int, hi: int) -> int:
     return n_intervals if hi > n_intervals else lo + (hi - lo) // 2
 
 
-def _spans(rule: OneRule, n_branches: int) -> tuple[list[tuple[int, int]], list[int]]:
+def _spans(rule: OneRule) -> tuple[list[tuple[int, int]], list[int]]:
     """The range of branches under each node, level by level, and where the node's children begin."""
-    spans = [(0, n_branches)]
+    spans = [(0, rule.n_branches)]
     first_child = []
     for lo, hi in spans:  # grows while it is walked
         first_child.append(len(spans) if hi - lo > 1 else 0)

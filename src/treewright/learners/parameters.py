@@ -148,25 +148,13 @@ def check_plan(parameters: Mapping[str, Any], criteria: tuple[str, ...]) -> Plan
         )
     checked = {name: _CHECKS[name](name, value) if name in _CHECKS else value for name, value in chosen.items()}
     plan = Plan(**checked)
-    _check_gaps(plan)
     if plan.oblivious:
         _check_oblivious(plan)
     return plan
 
 
-def _check_gaps(plan: Plan) -> None:
-    """Refuse strategies for missing values that the other choices do not allow."""
-    if plan.missing == "surrogate" and plan.categorical == "multiway":
-        raise ValueError("missing is 'surrogate', which stands in for splits in two; use 'fractional' or 'branch'")
-    if plan.missing == "every_value" and plan.criterion == "absolute_error":
-        raise ValueError("missing is 'every_value', which medians cannot follow; use 'fractional' or 'learned'")
-
-
 def _check_oblivious(plan: Plan) -> None:
     _check_choice("categorical", plan.categorical, ("subset", "one_vs_rest"))
-    allowed = ("learned", "majority", "class_majority", "model", "error")
-    if not isinstance(plan.missing, tuple):
-        _check_choice("missing", plan.missing, allowed)
     if plan.max_depth is None or plan.max_depth > MOST_LEVELS:
         raise parameter_error(
             "max_depth",

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from treewright.table.column import Column
 from treewright.tree.tree import Surrogates, Target, Tree
+
+if TYPE_CHECKING:
+    from treewright.growth.engine import GrownSurrogates
 
 
 def grow(
@@ -33,8 +36,13 @@ def grow(
     arrays = {field.name: getattr(grown, field.name) for field in fields(grown)}
     found = arrays.pop("surrogates")
     if found is not None:
-        arrays["surrogates"] = Surrogates(**{field.name: getattr(found, field.name) for field in fields(found)})
+        arrays["surrogates"] = take_surrogates(found)
     return Tree(columns=columns, target=target, unseen=unseen, **arrays)
+
+
+def take_surrogates(found: GrownSurrogates) -> Surrogates:
+    """Surrogates as they leave the growth room, made a part of a tree."""
+    return Surrogates(**{field.name: getattr(found, field.name) for field in fields(found)})
 
 
 # Rows are sent down in blocks of about this many entries, because a row with gaps may end in every leaf.
@@ -103,12 +111,12 @@ def land(tree: Tree, values: np.ndarray) -> Landings:
 
 
 def _surrogate_arrays(tree: Tree) -> tuple[np.ndarray, ...]:
-    """What the descent asks of surrogates: column, threshold, turned, and both sets; nothing if there are none."""
+    """What the descent asks of surrogates: column, threshold, branches, and maps; nothing if there are none."""
     found = tree.surrogates
     if found is None:
         none = (tree.n_nodes, 0)
-        return np.empty(none, np.int32), np.empty(none), np.empty(none, bool), *(np.empty(none, np.int64),) * 2
-    return found.column, found.threshold, found.turned, found.first_set, found.second_set
+        return np.empty(none, np.int32), np.empty(none), *(np.empty(none, np.int64),) * 3
+    return found.column, found.threshold, found.low_branch, found.high_branch, found.map_start
 
 
 def fill(tree: Tree, values: np.ndarray) -> np.ndarray:

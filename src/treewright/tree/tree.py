@@ -67,24 +67,25 @@ class Test:
 
 @dataclass(frozen=True, eq=False)
 class Surrogates:
-    """Splits of other columns that tell the side of a row whose own value is missing: a line per node, best first.
+    """Splits of other columns that tell the branch of a row whose own value is missing: a line per node, best first.
 
     Attributes
     ----------
     column : the column asked instead, -1 from where on there are no more.
     threshold : for numbers and ordered categories.
-    turned : whether values up to the threshold go to the second branch rather than the first.
-    first_set, second_set : for categories, where the sets of those that go to each branch begin in the tree's
-        `category_sets`; one in neither was not there with a value of the split's own column.
+    low_branch, high_branch : the branches of values up to the threshold, and of those above it.
+    map_start : for categories, where their map begins in the tree's `category_sets`, else -1: the number of categories
+        that it tells, and then each of them, in order, with its branch. One that is not told was not there with a value
+        of the split's own column.
     agreement : the share of training rows, among those with a value of the split's own column, sent the same way.
     majority : for each node, the share that the way of most rows sends the same way.
     """
 
     column: np.ndarray
     threshold: np.ndarray
-    turned: np.ndarray
-    first_set: np.ndarray
-    second_set: np.ndarray
+    low_branch: np.ndarray
+    high_branch: np.ndarray
+    map_start: np.ndarray
     agreement: np.ndarray
     majority: np.ndarray
 
@@ -103,12 +104,17 @@ class Surrogates:
 class Surrogate:
     """One surrogate split of a node, in the user's own words."""
 
-    tests: tuple[Test, Test]  # what sends a row to the first branch, and to the second
+    tests: tuple[Test, ...]  # what sends a row to a branch, in the order of the branches
+    branches: tuple[int, ...]  # the branch of each
+    stands_for: tuple[Test, ...]  # and what the split itself asks there
     agreement: float
     adjusted: float  # how much of what the majority gets wrong it gets right
 
     def __str__(self) -> str:
-        return f"{self.tests[0]} (agrees {self.agreement:.3f}, adjusted {self.adjusted:.3f})"
+        told = str(self.tests[0])
+        if all(own.relation == "=" for own in self.stands_for):  # a branch per category
+            told = ", ".join(f"{test} as {own}" for test, own in zip(self.tests, self.stands_for, strict=True))
+        return f"{told} (agrees {self.agreement:.3f}, adjusted {self.adjusted:.3f})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -320,6 +326,11 @@ class Tree:
         bits = np.unpackbits(words.astype("<u8").view(np.uint8), bitorder="little")
         return tuple(np.flatnonzero(bits[:n_categories]).tolist())
 
+    def category_map(self, start: int) -> tuple[np.ndarray, np.ndarray]:
+        """The categories that a surrogate tells, and the branch of each, given where its map begins."""
+        pairs = self.category_sets[start + 1 : start + 1 + 2 * int(self.category_sets[start])].astype(np.int64)
+        return pairs[::2], pairs[1::2]
+
     def to_dict(self) -> dict[str, Any]:
         """The whole tree as nested plain Python values, ready for JSON."""
         return self.root.to_dict()
@@ -449,23 +460,30 @@ class Node:
         found = self.tree.surrogates
         if found is None or self.is_leaf:
             return ()
-        majority = float(found.majority[self.index])
-        return tuple(
-            Surrogate(self._surrogate_tests(found, k), float(agreement), (float(agreement) - majority) / (1 - majority))
-            for k, agreement in enumerate(found.agreement[self.index])
-            if found.column[self.index, k] >= 0
+        return tuple(self._surrogate(found, k) for k, place in enumerate(found.column[self.index]) if place >= 0)
+
+    def _surrogate(self, found: Surrogates, k: int) -> Surrogate:
+        by_branch = self._surrogate_tests(found, k)
+        branches = tuple(sorted(by_branch))
+        own, majority = self.tests, float(found.majority[self.index])
+        agreement = float(found.agreement[self.index, k])
+        return Surrogate(
+            tests=tuple(by_branch[branch] for branch in branches),
+            branches=branches,
+            stands_for=tuple(own[branch] for branch in branches),
+            agreement=agreement,
+            adjusted=(agreement - majority) / (1 - majority),
         )
 
-    def _surrogate_tests(self, found: Surrogates, k: int) -> tuple[Test, Test]:
-        place = int(found.column[self.index, k])
-        column = self.tree.columns[place]
+    def _surrogate_tests(self, found: Surrogates, k: int) -> dict[int, Test]:
+        """What one surrogate asks for each branch that it can tell."""
+        column = self.tree.columns[found.column[self.index, k]]
         if column.is_categorical:
-            sets = (found.first_set, found.second_set)
-            first, second = (self.tree._read_set(int(starts[self.index, k]), place) for starts in sets)
-            return Test(column, "in", first), Test(column, "in", second)
+            codes, ways = self.tree.category_map(int(found.map_start[self.index, k]))
+            return {to: Test(column, "in", tuple(codes[ways == to].tolist())) for to in np.unique(ways).tolist()}
         threshold = float(found.threshold[self.index, k])
-        tests = Test(column, "<=", threshold), Test(column, ">", threshold)
-        return (tests[1], tests[0]) if found.turned[self.index, k] else tests
+        low, high = int(found.low_branch[self.index, k]), int(found.high_branch[self.index, k])
+        return {low: Test(column, "<=", threshold), high: Test(column, ">", threshold)}
 
     def to_dict(self) -> dict[str, Any]:
         """This node and all below it as nested plain Python values."""
@@ -498,6 +516,8 @@ class Node:
             }
         if self.column is not None:
             described |= {"column": self.column.name, "gain": self.gain, "branches": []}
+        if self.surrogates:
+            described["surrogates"] = [str(found) for found in self.surrogates]
         return described
 
     def __str__(self) -> str:
@@ -582,6 +602,8 @@ def _check(tree: Tree) -> None:
     _check_children(tree, leaf)
     _check_branches(tree)
     _check_thresholds(tree)
+    if tree.surrogates is not None:
+        _check_surrogates(tree, tree.surrogates)
 
 
 def _check_sizes(tree: Tree) -> None:
@@ -653,6 +675,29 @@ def _check_sets(tree: Tree, nodes: np.ndarray, n_categories: np.ndarray) -> None
     members = np.repeat(starts + 1, sizes) + _counts_within(sizes)
     if (tree.category_sets[members] >= np.repeat(n_categories, sizes).astype(np.uint64)).any():
         raise ValueError("a category set names a category that its column does not have")
+
+
+def _check_surrogates(tree: Tree, found: Surrogates) -> None:
+    """Each surrogate asks a column of the tree and sends rows to branches of its node."""
+    nodes, places = np.nonzero(found.column >= 0)
+    at = (nodes, places)
+    if (found.column[at] >= len(tree.columns)).any():
+        raise ValueError("a surrogate asks a column the tree does not have")
+    n_branches = tree.n_children[nodes]
+    for branch in (found.low_branch[at], found.high_branch[at]):
+        if ((branch < 0) | (branch >= n_branches)).any():
+            raise ValueError("a surrogate sends rows to a branch that its node does not have")
+    starts, n_words = found.map_start[at], len(tree.category_sets)
+    is_map = np.array([column.is_categorical for column in tree.columns], dtype=bool)[found.column[at]]
+    starts, n_branches = starts[is_map], n_branches[is_map]
+    if (starts < 0).any() or (starts >= n_words).any() or (tree.category_sets[starts] > n_words).any():
+        raise ValueError("the map of a surrogate reaches outside 'category_sets'")
+    sizes = tree.category_sets[starts].astype(np.int64)
+    if (starts + 2 * sizes >= n_words).any():
+        raise ValueError("the map of a surrogate reaches outside 'category_sets'")
+    told = np.repeat(starts + 2, sizes) + 2 * _counts_within(sizes)
+    if (tree.category_sets[told] >= np.repeat(n_branches, sizes).astype(np.uint64)).any():
+        raise ValueError("a surrogate sends rows to a branch that its node does not have")
 
 
 def _check_thresholds(tree: Tree) -> None:

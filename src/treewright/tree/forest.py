@@ -1,0 +1,334 @@
+"""The Forest value: many trees with two branches per node, on one coding of the table, in few bytes per node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+
+from treewright.growth.binning import Bins
+from treewright.growth.forest_engine import ForestPart
+from treewright.growth.forest_walk import (
+    BYTE_MASK,
+    CHILD_SHIFT,
+    COLUMN_MASK,
+    COLUMN_SHIFT,
+    CUT_SHIFT,
+    IS_LEAF,
+    IS_SET,
+    MOVED_UP,
+)
+from treewright.table.column import Column
+from treewright.tree.tree import BIT_SET, SplitKind, Target, Tree
+
+# Arrays of trees that simply follow each other.
+_JOINED = (
+    "nodes",
+    "sets",
+    "leaf_weight",
+    "leaf_rows",
+    "leaf_value",
+    "leaf_spread",
+    "entry_class",
+    "entry_share",
+    "gains",
+)
+
+# How many rows at least are sent down by several threads.
+MIN_ROWS_FOR_THREADS = 2048
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Forest:
+    """The trees of a random forest or of extra trees.
+
+    A row is coded once, a byte per column, and then sent down all trees. `forest[i]` is one of them as a `Tree`, which
+    sends a row the same way.
+
+    Attributes
+    ----------
+    columns, target : what the trees ask and answer.
+    bins : how columns are coded.
+    nodes : one word per node, as `growth.forest_walk` describes it, tree after tree.
+    node_start : where the nodes of each tree begin, and the end.
+    node_set, sets : for each node that asks for a set of categories which of the sets, four words each.
+    leaf_start : where the leaves of each tree begin, and the end.
+    leaf_weight, leaf_rows : the training rows in each leaf.
+    leaf_value : the share of the second of two classes, or the mean of the targets.
+    leaf_spread : for numbers, the sum of squares around it.
+    leaf_end, entry_class, entry_share : of more classes, or under entropy, the shares of those that occur in a leaf.
+    gains : what the splits of each column gained in each tree.
+    by_entropy : whether impurity is told as entropy.
+    """
+
+    columns: tuple[Column, ...]
+    target: Target
+    bins: Bins
+    nodes: np.ndarray
+    node_start: np.ndarray
+    node_set: np.ndarray
+    sets: np.ndarray
+    leaf_start: np.ndarray
+    leaf_weight: np.ndarray
+    leaf_rows: np.ndarray
+    leaf_value: np.ndarray
+    leaf_spread: np.ndarray
+    leaf_end: np.ndarray
+    entry_class: np.ndarray
+    entry_share: np.ndarray
+    gains: np.ndarray
+    by_entropy: bool = False
+
+    def __post_init__(self) -> None:
+        _check(self)
+        for field in fields(self):
+            array = getattr(self, field.name)
+            if isinstance(array, np.ndarray):
+                array.flags.writeable = False
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Unpickled arrays are writeable and unchecked; building the forest anew checks and freezes them again.
+        return type(self), tuple(getattr(self, field.name) for field in fields(self))
+
+    def __repr__(self) -> str:
+        return f"Forest(target={self.target.name!r}, n_trees={len(self)}, n_leaves={int(self.leaf_start[-1])})"
+
+    def __len__(self) -> int:
+        return len(self.node_start) - 1
+
+    def __getitem__(self, index: int) -> Tree:
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"tree {index} does not exist; the forest has {len(self)} trees")
+        return tree_of(self, index % len(self))
+
+    def __iter__(self) -> Iterator[Tree]:
+        return (self[index] for index in range(len(self)))
+
+    @classmethod
+    def of(
+        cls, columns: tuple[Column, ...], target: Target, bins: Bins, parts: list[ForestPart], by_entropy: bool = False
+    ) -> Forest:
+        """A forest of grown trees."""
+        before = np.cumsum([np.zeros(4, np.int64), *(part.ends[-1] for part in parts)], axis=0)
+        ends = np.concatenate([part.ends + shift for part, shift in zip(parts, before, strict=False)])
+        _, _, sets_before, entries_before = before.T
+        joined = {name: np.concatenate([getattr(part, name) for part in parts]) for name in _JOINED}
+        node_sets = [part.node_set + np.int32(shift) for part, shift in zip(parts, sets_before, strict=False)]
+        leaf_ends = [part.leaf_end + shift for part, shift in zip(parts, entries_before, strict=False)]
+        return cls(
+            columns=columns,
+            target=target,
+            bins=bins,
+            node_start=np.append(0, ends[:, 0]),
+            leaf_start=np.append(0, ends[:, 1]),
+            node_set=np.concatenate(node_sets),
+            leaf_end=np.concatenate(leaf_ends),
+            by_entropy=by_entropy,
+            **joined,
+        )
+
+    def with_more(self, other: Forest) -> Forest:
+        """This forest with the trees of another one after its own; both must code the table alike."""
+        joined: dict[str, Any] = {name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in _JOINED}
+        return replace(
+            self,
+            node_start=np.concatenate([self.node_start, other.node_start[1:] + self.node_start[-1]]),
+            leaf_start=np.concatenate([self.leaf_start, other.leaf_start[1:] + self.leaf_start[-1]]),
+            node_set=np.concatenate([self.node_set, other.node_set + np.int32(len(self.sets))]),
+            leaf_end=np.concatenate([self.leaf_end, other.leaf_end + len(self.entry_class)]),
+            **joined,
+        )
+
+    def code(self, values: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
+        """Rows as the trees read them: a byte per column."""
+        from treewright.growth.binning import code_rows
+
+        return code_rows(_compiled(), self.bins, values, _threads(len(values), n_jobs), by_column=False)
+
+    def leaves(self, codes: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
+        """The leaf that each coded row reaches in each tree, counted within the tree."""
+        from treewright.growth.forest_engine import leaves_of_rows
+
+        return leaves_of_rows(_compiled(), codes, self, _threads(len(codes), n_jobs))
+
+    def answers(
+        self, codes: np.ndarray, *, majority: bool = False, bags: np.ndarray | None = None, n_jobs: int | None = None
+    ) -> np.ndarray:
+        """What the trees answer for each coded row on average: class shares (or shares of votes), or one number.
+
+        With `bags`, only the trees answer that were grown without the row; NaN where there is none.
+        """
+        from treewright.growth.forest_engine import answer_rows
+
+        sums, n_answers = answer_rows(_compiled(), codes, self, majority, _threads(len(codes), n_jobs), bags)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            means = sums / n_answers[:, None]
+        if self.target.is_classes and not len(self.leaf_end):
+            return np.column_stack([1.0 - means[:, 0], means[:, 0]])
+        return means
+
+
+def _starts(sizes: list[int]) -> np.ndarray:
+    return np.cumsum([0, *sizes], dtype=np.int64)
+
+
+def _compiled() -> Any:
+    from treewright.growth.forest_engine import choose_forest_form
+
+    return choose_forest_form()
+
+
+def _threads(n_rows: int, n_jobs: int | None) -> int:
+    from treewright.growth.engine import usable_threads
+
+    return usable_threads(n_jobs) if n_rows >= MIN_ROWS_FOR_THREADS else 1
+
+
+def tree_of(forest: Forest, index: int) -> Tree:
+    """One tree of a forest, with all that a `Tree` tells."""
+    first, last = forest.node_start[index], forest.node_start[index + 1]
+    words = forest.nodes[first:last]
+    leaf = (words & IS_LEAF) != 0
+    is_set = (words & IS_SET) != 0
+    child = (words >> CHILD_SHIFT).astype(np.int64)
+    column = ((words >> COLUMN_SHIFT) & COLUMN_MASK).astype(np.int32)
+    moved = (words & MOVED_UP).astype(np.int64)
+    cut = ((words >> CUT_SHIFT) & BYTE_MASK).astype(np.int64) - moved
+    splits = ~leaf
+    kind = np.where(leaf, SplitKind.LEAF, np.where(is_set, SplitKind.SUBSET, SplitKind.THRESHOLD)).astype(np.uint8)
+    set_start, category_sets, missing_in_set = _sets_of(forest, np.flatnonzero(is_set), first, column)
+    missing = np.where(splits & ~is_set, 1 - moved, 0)
+    missing[is_set] = np.where(missing_in_set, 0, 1)
+    starts = np.full(len(words), -1, dtype=np.int64)
+    starts[is_set] = set_start
+    leaves = forest.leaf_start[index] + child
+    described = _describe(forest, leaf, child, leaves)
+    return Tree(
+        columns=forest.columns,
+        target=forest.target,
+        kind=kind,
+        column=np.where(leaf, np.int32(-1), column),
+        threshold=_thresholds(forest, splits & ~is_set, column, cut),
+        first_child=np.where(leaf, 0, child).astype(np.int32),
+        n_children=np.where(leaf, 0, 2).astype(np.int32),
+        missing_branch=missing.astype(np.int32),
+        share=np.zeros(len(words)),
+        set_start=starts,
+        category_sets=category_sets,
+        **described,
+    )
+
+
+def _thresholds(forest: Forest, asks: np.ndarray, column: np.ndarray, cut: np.ndarray) -> np.ndarray:
+    """The number a threshold split asks for; infinity parts rows with a value from those without."""
+    thresholds = np.full(len(asks), np.nan)
+    nodes = np.flatnonzero(asks)
+    starts, ends = forest.bins.cut_start[column[nodes]], forest.bins.cut_start[column[nodes] + 1]
+    place = starts + cut[nodes]
+    cuts = np.append(forest.bins.cuts, np.inf)
+    thresholds[nodes] = cuts[np.where(place < ends, place, len(cuts) - 1)]
+    return thresholds
+
+
+def _sets_of(
+    forest: Forest, nodes: np.ndarray, first: int, column: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Where each node's set begins, the words of all sets as a `Tree` keeps them, and whether missing is in the set."""
+    starts, words, missing = [], [], []
+    at = 0
+    for node in nodes:
+        n_categories = len(forest.columns[column[node]].categories)
+        bits = np.unpackbits(forest.sets[forest.node_set[first + node]].astype("<u8").view(np.uint8), bitorder="little")
+        missing.append(bool(bits[255]))
+        kept = np.packbits(np.where(np.arange(256) < n_categories, bits, 0), bitorder="little").view("<u8")
+        part = np.concatenate([[BIT_SET], kept[: -(-n_categories // 64)]]).astype(np.uint64)
+        starts.append(at)
+        words.append(part)
+        at += len(part)
+    joined = np.concatenate(words) if words else np.zeros(0, np.uint64)
+    return np.array(starts, dtype=np.int64), joined, np.array(missing, dtype=bool)
+
+
+def _describe(forest: Forest, leaf: np.ndarray, child: np.ndarray, leaves: np.ndarray) -> dict[str, Any]:
+    """Weight, rows, distribution, impurity and gain of all nodes, added up from the leaves."""
+    n_nodes = len(leaf)
+    weight, rows = np.zeros(n_nodes), np.zeros(n_nodes, dtype=np.int64)
+    weight[leaf], rows[leaf] = forest.leaf_weight[leaves[leaf]], forest.leaf_rows[leaves[leaf]]
+    inner = np.flatnonzero(~leaf)
+    n_classes = len(forest.target.classes)
+    sums = np.zeros((n_nodes, max(n_classes, 1)))
+    if len(forest.leaf_end):
+        begins = np.append(0, forest.leaf_end)
+        for node in np.flatnonzero(leaf):
+            entries = slice(begins[leaves[node]], begins[leaves[node] + 1])
+            sums[node, forest.entry_class[entries]] = forest.entry_share[entries] * weight[node]
+    else:
+        value = forest.leaf_value[leaves[leaf]]
+        sums[leaf, -1] = value * weight[leaf]
+        if n_classes:
+            sums[leaf, 0] = (1.0 - value) * weight[leaf]
+    for node in inner[::-1]:
+        pair = slice(child[node], child[node] + 2)
+        weight[node], rows[node] = weight[pair].sum(), rows[pair].sum()
+        sums[node] = sums[pair].sum(axis=0)
+    impurity = (
+        _impurity(forest, sums / weight[:, None]) if n_classes else _variance(forest, leaf, child, leaves, sums, weight)
+    )
+    gain = np.zeros(n_nodes)
+    below = impurity[child[inner]] * weight[child[inner]] + impurity[child[inner] + 1] * weight[child[inner] + 1]
+    gain[inner] = np.maximum(impurity[inner] - below / weight[inner], 0.0)
+    distribution = sums if n_classes else sums / weight[:, None]
+    return {"weight": weight, "rows": rows, "distribution": distribution, "impurity": impurity, "gain": gain}
+
+
+def _impurity(forest: Forest, shares: np.ndarray) -> np.ndarray:
+    if not forest.by_entropy:
+        return np.asarray(1.0 - (shares**2).sum(axis=1))
+    logarithms = np.log2(shares, where=shares > 0.0, out=np.zeros_like(shares))
+    return np.asarray(-(shares * logarithms).sum(axis=1))
+
+
+def _variance(
+    forest: Forest, leaf: np.ndarray, child: np.ndarray, leaves: np.ndarray, sums: np.ndarray, weight: np.ndarray
+) -> np.ndarray:
+    """The variance at each node: that within its children, and that between them."""
+    mean = sums[:, 0] / weight
+    squares = np.zeros(len(leaf))
+    squares[leaf] = forest.leaf_spread[leaves[leaf]]
+    for node in np.flatnonzero(~leaf)[::-1]:
+        pair = slice(child[node], child[node] + 2)
+        squares[node] = squares[pair].sum() + (weight[pair] * (mean[pair] - mean[node]) ** 2).sum()
+    return np.asarray(squares / weight)
+
+
+def _check(forest: Forest) -> None:
+    """Refuse arrays that could send a row out of bounds."""
+    from treewright.growth.forest_walk import leads_astray
+
+    all_nodes, all_leaves = len(forest.nodes), len(forest.leaf_weight)
+    n_trees, n_classes = len(forest.node_start) - 1, len(forest.target.classes)
+    by_class = len(forest.leaf_end) > 0
+    fits = (
+        n_trees > 0
+        and len(forest.leaf_start) == n_trees + 1
+        and forest.node_start[0] == forest.leaf_start[0] == 0
+        and forest.node_start[-1] == all_nodes
+        and forest.leaf_start[-1] == all_leaves == len(forest.leaf_rows)
+        and len(forest.leaf_end if by_class else forest.leaf_value) == all_leaves
+        and len(forest.node_set) in (0, all_nodes)
+        and forest.sets.shape[1:] == (4,)
+        and forest.gains.shape == (n_trees, len(forest.columns))
+        and bool((np.diff(forest.node_start) > 0).all() and (np.diff(forest.leaf_start) > 0).all())
+    )
+    if fits and by_class:
+        fits = (
+            bool((np.diff(forest.leaf_end, prepend=0) > 0).all())
+            and forest.leaf_end[-1] == len(forest.entry_class) == len(forest.entry_share)
+            and int(forest.entry_class.max()) < n_classes
+        )
+    if not fits or _compiled()(leads_astray)(
+        forest.nodes, forest.node_start, forest.leaf_start, forest.node_set, len(forest.sets), len(forest.columns)
+    ):
+        raise ValueError("the nodes of a forest lead out of their tree; this file or forest is damaged")

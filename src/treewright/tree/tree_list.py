@@ -1,0 +1,87 @@
+"""Trees of any shape that answer together: what a forest is whose recipe does not fit into bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from treewright.growth.coding import run_parallel
+from treewright.growth.engine import usable_threads
+from treewright.table.column import Column
+from treewright.tree.grow import answers_of, leaves_of
+from treewright.tree.tree import Target, Tree
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TreeList:
+    """Trees grown on one table, with the methods of a `Forest`; rows need not be coded for them."""
+
+    trees: tuple[Tree, ...]
+
+    def __repr__(self) -> str:
+        return f"TreeList(target={self.target.name!r}, n_trees={len(self)})"
+
+    def __len__(self) -> int:
+        return len(self.trees)
+
+    def __getitem__(self, index: int) -> Tree:
+        return self.trees[index]
+
+    def __iter__(self) -> Iterator[Tree]:
+        return iter(self.trees)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return self.trees[0].columns
+
+    @property
+    def target(self) -> Target:
+        return self.trees[0].target
+
+    @property
+    def gains(self) -> np.ndarray:
+        """What the splits of each column gained in each tree."""
+        return np.stack([gains_of(tree) for tree in self.trees])
+
+    def with_more(self, other: TreeList) -> TreeList:
+        return TreeList(self.trees + other.trees)
+
+    def code(self, values: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
+        """Rows as the trees read them: as they are."""
+        return values
+
+    def leaves(self, values: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
+        """The node where each row ends in each tree."""
+        return np.stack(self._ask(lambda tree: leaves_of(tree, values), n_jobs), axis=1)
+
+    def answers(
+        self, values: np.ndarray, *, majority: bool = False, bags: np.ndarray | None = None, n_jobs: int | None = None
+    ) -> np.ndarray:
+        """What the trees answer for each row on average; see `Forest.answers`."""
+
+        def ask(tree: Tree) -> np.ndarray:
+            shares = answers_of(tree, values)
+            return np.eye(shares.shape[1])[tree.labels_for(shares)] if majority else shares
+
+        sums, n_answers = 0.0, np.zeros(len(values))
+        for index, answers in enumerate(self._ask(ask, n_jobs)):
+            asked = (
+                np.ones(len(values))
+                if bags is None
+                else 1.0 - np.unpackbits(bags[index], bitorder="little")[: len(values)]
+            )
+            sums = sums + answers * asked[:, None]
+            n_answers += asked
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(sums / n_answers[:, None])
+
+    def _ask(self, question: Callable[[Tree], np.ndarray], n_jobs: int | None) -> list[np.ndarray]:
+        return run_parallel(question, self.trees, usable_threads(n_jobs))
+
+
+def gains_of(tree: Tree) -> np.ndarray:
+    """What the splits of each column gained, times the weight of their nodes."""
+    inner = np.flatnonzero(tree.n_children)
+    return np.bincount(tree.column[inner], tree.gain[inner] * tree.weight[inner], minlength=len(tree.columns))
