@@ -1,4 +1,4 @@
-"""Accuracy of single trees as they come, without tuning, on many tables. Run with `make bench-accuracy`.
+"""Accuracy of trees and forests as they come, without tuning, on many tables. Run with `make bench-accuracy`.
 
 Every contestant sees the same rows: stratified ten-fold cross-validation, repeated more often on small tables. What
 counts is the mean rank over the tables; contestants of equal accuracy share their ranks.
@@ -20,11 +20,13 @@ from rich.console import Console
 from rich.progress import MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table as Grid
 from scipy.stats import rankdata
+from sklearn.ensemble import ExtraTreesClassifier as TheirExtraTrees
+from sklearn.ensemble import RandomForestClassifier as TheirForest
 from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold
 from sklearn.tree import DecisionTreeClassifier as TheirTree
 
 from tables import WEKA_DIRECTORY, BenchTable, all_tables
-from treewright import C45Classifier, CARTClassifier
+from treewright import C45Classifier, CARTClassifier, ExtraTreesClassifier, RandomForestClassifier
 
 SEED = 0
 FOLDS = 10
@@ -92,15 +94,84 @@ def answers_of(model: TheirTree, rows: np.ndarray) -> np.ndarray:
     return model.classes_[model.tree_.predict(rows).argmax(axis=1)]
 
 
-CONTESTANTS: dict[str, Answer] = {
-    "cart": answer_by_cart,
-    "c45": answer_by_c45,
-    "c50py": answer_by_c50py,
-    "sklearn-cv": answer_by_sklearn_cv,
-    "sklearn": answer_by_sklearn,
+def answer_by_forest(table: BenchTable, train: np.ndarray, test: np.ndarray) -> np.ndarray:
+    """treewright's random forest."""
+    model = RandomForestClassifier(random_state=SEED).fit(table.frame[train], table.classes[train])
+    return model.predict(table.frame[test])
+
+
+def answer_by_extra_trees(table: BenchTable, train: np.ndarray, test: np.ndarray) -> np.ndarray:
+    """treewright's extra trees."""
+    model = ExtraTreesClassifier(random_state=SEED).fit(table.frame[train], table.classes[train])
+    return model.predict(table.frame[test])
+
+
+def answer_by_sklearn_forest(table: BenchTable, train: np.ndarray, test: np.ndarray) -> np.ndarray:
+    """scikit-learn's random forest, on categories as ordinal codes."""
+    model = TheirForest(random_state=SEED, n_jobs=2).fit(table.ordinal[train], table.classes[train])
+    return model.predict(table.ordinal[test])
+
+
+def answer_by_sklearn_extra(table: BenchTable, train: np.ndarray, test: np.ndarray) -> np.ndarray:
+    """scikit-learn's extra trees, on categories as ordinal codes."""
+    model = TheirExtraTrees(random_state=SEED, n_jobs=2).fit(table.ordinal[train], table.classes[train])
+    return model.predict(table.ordinal[test])
+
+
+def answer_by_intelex(table: BenchTable, train: np.ndarray, test: np.ndarray) -> np.ndarray:
+    """scikit-learn-intelex's random forest, on ordinal codes; gaps are a value below all others."""
+    from sklearnex.ensemble import RandomForestClassifier as IntelForest
+
+    lowest = np.nanmin(table.ordinal, axis=0) - 1.0
+    rows = np.where(np.isnan(table.ordinal), np.nan_to_num(lowest, nan=0.0), table.ordinal)
+    codes = np.unique(table.classes, return_inverse=True)
+    model = IntelForest(random_state=SEED, n_jobs=2).fit(rows[train], codes[1][train])
+    return codes[0][np.asarray(model.predict(rows[test])).astype(int)]
+
+
+def answer_by_ydf(table: BenchTable, train: np.ndarray, test: np.ndarray) -> np.ndarray:
+    """YDF's random forest, on the frame as it is."""
+    import ydf
+
+    ydf.verbose(0)
+    frame = table.pandas.assign(target=table.classes)
+    learner = ydf.RandomForestLearner(label="target", num_threads=2, random_seed=SEED + 1)
+    model = learner.train(frame.iloc[train])
+    shares = np.asarray(model.predict(frame.iloc[test].drop(columns="target")))
+    classes = np.array(model.label_classes())
+    return classes[(shares > 0.5).astype(int)] if shares.ndim == 1 else classes[shares.argmax(axis=1)]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Contestants of one kind: ours first, then those that each of ours is ranked beside, then others."""
+
+    ours: dict[str, Answer]
+    peers: dict[str, Answer]
+    others: dict[str, Answer]
+
+    @property
+    def all(self) -> dict[str, Answer]:
+        return self.ours | self.peers | self.others
+
+
+GROUPS = {
+    "trees": Group(
+        {"cart": answer_by_cart, "c45": answer_by_c45},
+        {"c50py": answer_by_c50py, "sklearn-cv": answer_by_sklearn_cv},
+        {"sklearn": answer_by_sklearn},
+    ),
+    "forests": Group(
+        {"forest": answer_by_forest, "extra-trees": answer_by_extra_trees},
+        {
+            "intelex": answer_by_intelex,
+            "ydf": answer_by_ydf,
+            "sklearn": answer_by_sklearn_forest,
+            "sklearn-extra": answer_by_sklearn_extra,
+        },
+        {},
+    ),
 }
-OURS = ("cart", "c45")
-PEERS = ("c50py", "sklearn-cv")
 
 
 @dataclass(frozen=True)
@@ -123,23 +194,23 @@ def rounds_for(table: BenchTable, asked: int | None) -> int:
     return asked or int(np.clip(ANSWERS // len(table.classes), 1, MOST_ROUNDS))
 
 
-def judge(table: BenchTable, names: Sequence[str], rounds: int) -> dict[str, Score]:
+def judge(table: BenchTable, contestants: dict[str, Answer], rounds: int) -> dict[str, Score]:
     """Every contestant's accuracy on the same folds."""
     n_rows = len(table.classes)
-    right = {name: np.zeros(rounds) for name in names}
-    seconds = dict.fromkeys(names, 0.0)
+    right = {name: np.zeros(rounds) for name in contestants}
+    seconds = dict.fromkeys(contestants, 0.0)
     folds = folds_for(table.classes)
     splits = RepeatedStratifiedKFold(n_splits=folds, n_repeats=rounds, random_state=SEED)
     for place, (train, test) in enumerate(splits.split(np.zeros(n_rows), table.classes)):
-        for name in names:
+        for name, answer in contestants.items():
             start = time.perf_counter()
-            answers = CONTESTANTS[name](table, train, test)
+            answers = answer(table, train, test)
             seconds[name] += time.perf_counter() - start
             right[name][place // folds] += np.count_nonzero(answers == table.classes[test])
-    return {name: Score(right[name] / n_rows, seconds[name]) for name in names}
+    return {name: Score(right[name] / n_rows, seconds[name]) for name in contestants}
 
 
-def judge_all(tables: list[BenchTable], names: Sequence[str], asked: int | None, console: Console) -> Scores:
+def judge_all(tables: list[BenchTable], contestants: dict[str, Answer], asked: int | None, console: Console) -> Scores:
     """Judge table by table, and show how far it is."""
     columns = (TextColumn("{task.description:<28}"), MofNCompleteColumn(), TimeElapsedColumn())
     scores: Scores = {}
@@ -147,7 +218,7 @@ def judge_all(tables: list[BenchTable], names: Sequence[str], asked: int | None,
         task = progress.add_task("tables", total=len(tables))
         for table in tables:
             progress.update(task, description=table.name)
-            scores[table.name] = judge(table, names, rounds_for(table, asked))
+            scores[table.name] = judge(table, contestants, rounds_for(table, asked))
             progress.advance(task)
     return scores
 
@@ -181,15 +252,14 @@ def _percent(accuracy: float, best: float) -> str:
     return f"[bold]{100 * accuracy:.2f}[/]" if accuracy >= best - 1e-9 else f"{100 * accuracy:.2f}"
 
 
-def table_of_ranks(scores: Scores, names: Sequence[str]) -> Grid:
+def table_of_ranks(scores: Scores, names: Sequence[str], group: Group) -> Grid:
     """Mean ranks of each of ours beside the peers, and of all together."""
     grid = Grid("among", *names, title=f"Mean rank over {len(scores)} tables")
-    groups = dict.fromkeys([*((name, *PEERS) for name in OURS), tuple(names)])
-    for group in groups:
-        if not set(group) <= set(names):
+    for ranked in dict.fromkeys([*((name, *group.peers) for name in group.ours), tuple(names)]):
+        if not set(ranked) <= set(names):
             continue
-        mean = dict(zip(group, ranks(scores, group).mean(axis=0), strict=True))
-        grid.add_row(", ".join(group), *(f"{mean[name]:.3f}" if name in mean else "" for name in names))
+        mean = dict(zip(ranked, ranks(scores, ranked).mean(axis=0), strict=True))
+        grid.add_row(", ".join(ranked), *(f"{mean[name]:.3f}" if name in mean else "" for name in names))
     return grid
 
 
@@ -219,7 +289,8 @@ def read_options() -> argparse.Namespace:
     """The options of the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tables", help="names of tables, separated by commas; all if left out")
-    parser.add_argument("--only", help=f"contestants, separated by commas, out of {', '.join(CONTESTANTS)}")
+    parser.add_argument("--group", choices=GROUPS, default="trees", help="single trees, or forests")
+    parser.add_argument("--only", help="contestants, separated by commas; all of the group if left out")
     parser.add_argument("--rounds", type=int, help="repetitions of the cross-validation on every table")
     default = WEKA_DIRECTORY if WEKA_DIRECTORY.is_dir() else None
     parser.add_argument("--weka", type=Path, default=default, help="directory of Weka's sample ARFF files")
@@ -229,7 +300,8 @@ def read_options() -> argparse.Namespace:
 def main() -> None:
     """Judge, then print accuracies, mean ranks and duels."""
     options = read_options()
-    names = chosen(options.only, list(CONTESTANTS), "contestant")
+    group = GROUPS[options.group]
+    names = chosen(options.only, list(group.all), "contestant")
     tables = {table.name: table for table in all_tables(options.weka)}
     taken = [tables[name] for name in chosen(options.tables, list(tables), "table")]
     console = Console(width=None if Console().is_terminal else 120)
@@ -237,9 +309,9 @@ def main() -> None:
         console.print(f"Weka's tables are left out: {WEKA_DIRECTORY} is not there, and --weka names no other directory")
     # Classes with fewer rows than folds are meant to be there.
     warnings.filterwarnings("ignore", message="The least populated class", category=UserWarning)
-    scores = judge_all(taken, names, options.rounds, console)
+    scores = judge_all(taken, {name: group.all[name] for name in names}, options.rounds, console)
     console.print(table_of_accuracies(scores, taken, names))
-    console.print(table_of_ranks(scores, names))
+    console.print(table_of_ranks(scores, names, group))
     console.print(table_of_duels(scores, names))
 
 

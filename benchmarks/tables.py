@@ -71,6 +71,20 @@ class BenchTable:
             blocks.append(spelled[:, None] == np.unique(spelled))
         return np.hstack(blocks).astype(np.float32)
 
+    @cached_property
+    def ordinal(self) -> np.ndarray:
+        """Numbers as they are, and the number of each category among those sorted by name; gaps are NaN."""
+        lines = []
+        for name in self.frame.columns:
+            values = self._values(name)
+            if values.dtype.kind != "f":
+                known = np.array([cell is not None for cell in values])
+                codes = np.full(len(values), np.nan)
+                codes[known] = np.unique(values[known].astype(str), return_inverse=True)[1]
+                values = codes
+            lines.append(values)
+        return np.column_stack(lines)
+
     def _values(self, name: str) -> np.ndarray:
         values = np.asarray(self.frame[name])
         if values.dtype.kind in "fiu" and name not in self.frame.domains:

@@ -11,7 +11,7 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "src" / "treewright"
 
-ROOMS = ("table", "growth", "tree", "learners", "insight", "show", "ship", "cli")
+ROOMS = ("table", "growth", "tree", "learners", "ensembles", "insight", "show", "ship", "cli")
 
 # Rooms beside the line, with the rooms they may use.
 SIDE_ROOMS = {"datasets": {"table"}}

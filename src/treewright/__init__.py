@@ -10,6 +10,27 @@ from treewright.show import show
 
 if TYPE_CHECKING:
     from treewright import datasets, measures
+    from treewright.ensembles import (
+        AdaBoostClassifier,
+        AdaBoostRegressor,
+        BaggingClassifier,
+        BaggingRegressor,
+        BayesianAveragingClassifier,
+        BayesianAveragingRegressor,
+        ExtraTreesClassifier,
+        ExtraTreesRegressor,
+        RandomForestClassifier,
+        RandomForestRegressor,
+        RandomSubspaceClassifier,
+        RandomSubspaceRegressor,
+        StackingClassifier,
+        StackingRegressor,
+        TablePreparer,
+        VotingClassifier,
+        VotingRegressor,
+        diversity,
+    )
+    from treewright.insight.importances import permutation_importance
     from treewright.learners import (
         C45Classifier,
         CARTClassifier,
@@ -31,6 +52,12 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "AdaBoostClassifier",
+    "AdaBoostRegressor",
+    "BaggingClassifier",
+    "BaggingRegressor",
+    "BayesianAveragingClassifier",
+    "BayesianAveragingRegressor",
     "C45Classifier",
     "CARTClassifier",
     "CARTRegressor",
@@ -38,29 +65,61 @@ __all__ = [
     "DecisionStumpRegressor",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
+    "ExtraTreesClassifier",
+    "ExtraTreesRegressor",
     "ID3Classifier",
     "ObliviousTreeClassifier",
     "ObliviousTreeRegressor",
     "OneRClassifier",
+    "RandomForestClassifier",
+    "RandomForestRegressor",
+    "RandomSubspaceClassifier",
+    "RandomSubspaceRegressor",
     "RandomTreeClassifier",
     "RandomTreeRegressor",
+    "StackingClassifier",
+    "StackingRegressor",
+    "TablePreparer",
+    "VotingClassifier",
+    "VotingRegressor",
     "__version__",
     "complexity_table",
     "cost_complexity_path",
     "cross_validate_alpha",
     "datasets",
+    "diversity",
     "measures",
+    "permutation_importance",
     "prune",
     "read_table",
     "show",
 ]
 
 
-# Where the names are that are not learners.
+# Where the names are that are not single trees.
 _HOMES = {
+    "AdaBoostClassifier": "treewright.ensembles",
+    "AdaBoostRegressor": "treewright.ensembles",
+    "BaggingClassifier": "treewright.ensembles",
+    "BaggingRegressor": "treewright.ensembles",
+    "BayesianAveragingClassifier": "treewright.ensembles",
+    "BayesianAveragingRegressor": "treewright.ensembles",
+    "ExtraTreesClassifier": "treewright.ensembles",
+    "ExtraTreesRegressor": "treewright.ensembles",
+    "RandomForestClassifier": "treewright.ensembles",
+    "RandomForestRegressor": "treewright.ensembles",
+    "RandomSubspaceClassifier": "treewright.ensembles",
+    "RandomSubspaceRegressor": "treewright.ensembles",
+    "StackingClassifier": "treewright.ensembles",
+    "StackingRegressor": "treewright.ensembles",
+    "TablePreparer": "treewright.ensembles",
+    "VotingClassifier": "treewright.ensembles",
+    "VotingRegressor": "treewright.ensembles",
+    "diversity": "treewright.ensembles",
     "complexity_table": "treewright.learners.pruning",
     "cost_complexity_path": "treewright.learners.pruning",
     "cross_validate_alpha": "treewright.learners.pruning",
+    "permutation_importance": "treewright.insight.importances",
     "prune": "treewright.learners.pruning",
     "read_table": "treewright.table",
 }

@@ -25,7 +25,15 @@ Runner = Callable[..., Any]
         (["fit", "iris", "-t", "SPECIES"], "there is no column 'SPECIES'; did you mean 'species'?"),
         (["fit", "iris", "--ignore", "petal"], "there is no column 'petal'"),
         (["fit", "iris", "--model", "c54"], "there is no model 'c54'; did you mean 'c45'?"),
-        (["fit", "iris", "--model", "forest"], "there is no model 'forest'; there are 'c45', 'cart'"),
+        (["fit", "iris", "--model", "forest"], "there is no model 'forest'; did you mean 'random-forest'?"),
+        (["fit", "iris", "--model", "magic"], "there is no model 'magic'; there are 'c45', 'cart'"),
+        (["fit", "iris", "--trees", "9"], "--trees means nothing to model 'c45'; it is for random-forest"),
+        (["fit", "iris", "-m", "voting", "--max-depth", "2"], "--max-depth means nothing to model 'voting'"),
+        (["fit", "iris", "-m", "random-forest", "--prune", "collapse"], "--prune means nothing to model"),
+        (["fit", "iris", "-m", "bagging", "--rules"], "--rules shows a single tree, and model 'bagging' is made of"),
+        (["fit", "iris", "-m", "extra-trees", "--max-depth-shown", "2"], "--max-depth-shown shows a single tree"),
+        (["fit", "iris", "-m", "random-forest", "--trees", "0"], "invalid value for '--trees'"),
+        (["fit", "iris", "-m", "bagging", "--criterion", "ginny"], "--criterion is 'ginny'; give one of 'gini'"),
         (
             ["fit", "taxable_income", "--model", "id3"],
             "column 'income' is numeric, and ID3 knows categories only; use --model c45, "

@@ -25,6 +25,14 @@ outlook = rainy
 |   wind = strong: no (2.0)
 """
 
+# Ensembles whose size can be chosen: few trees are enough to see that they work.
+SIZED = ("random-forest", "extra-trees", "bagging", "random-subspace", "adaboost")
+
+
+def few(model: str) -> tuple[str, ...]:
+    return ("--trees", "3") if model in SIZED else ()
+
+
 FRUIT = "colour,weight,ripe\n" + "".join(
     f"{colour},{weight},{'yes' if weight > 110 else 'no'}\n"
     for colour in ("green", "red")
@@ -34,7 +42,7 @@ FRUIT = "colour,weight,ripe\n" + "".join(
 
 @pytest.mark.parametrize("model", sorted(MODELS))
 def test_every_model_fits_a_table_of_categories(run: Runner, model: str) -> None:
-    result = run("fit", "weather", "--model", model)
+    result = run("fit", "weather", "--model", model, *few(model))
     assert (result.code, result.err) == (0, "")
     assert "accuracy" in result.out
     assert MODELS[model].classifier in result.out
@@ -42,7 +50,7 @@ def test_every_model_fits_a_table_of_categories(run: Runner, model: str) -> None
 
 @pytest.mark.parametrize("model", sorted(name for name, model in MODELS.items() if model.regressor))
 def test_every_model_for_numbers_fits_a_numeric_target(run: Runner, model: str) -> None:
-    result = run("fit", "iris", "--target", "petal_width", "--model", model, "--folds", "3")
+    result = run("fit", "iris", "--target", "petal_width", "--model", model, "--folds", "3", *few(model))
     assert (result.code, result.err) == (0, "")
     assert "R2" in result.out
     assert "RMSE" in result.out
@@ -247,7 +255,7 @@ def test_a_column_with_a_single_value_is_no_trouble_in_any_fold(
     rows = [f"{row},,,,,{'ab'[row % 3 % 2]}" for row in range(20)]
     rows[3], rows[7] = "3,word,,2024-05-01,,a", "7,,1.5,,,b"
     table = write("sparse.csv", "x,text,number,day,nothing,y\n" + "\n".join(rows))
-    result = run("fit", table, "-t", "y", "--model", model, "--folds", "5")
+    result = run("fit", table, "-t", "y", "--model", model, "--folds", "5", *few(model))
     assert (result.code, result.err) == (0, "")
     assert "Column 'nothing' has no values at all." in result.out
 

@@ -22,6 +22,9 @@ from treewright.cli.scoring import (
 from treewright.cli.task import Task, check_task, choose_task, labels_without_points
 from treewright.table import Frame, Table, read_frame
 
+# In fewer rows than this, it may be that every member has seen all.
+ROWS_TO_LEAVE_OUT = 10
+
 
 @dataclass(frozen=True)
 class Wishes:
@@ -78,17 +81,30 @@ def prepare(frame: Frame, wishes: Wishes) -> Question:
     if model == "id3":
         _refuse_numbers(table)
     columns = summarise_columns(table)
-    learner.set_params(categorical_features=_text_columns(X, table) or None)
+    if "categorical_features" in learner.get_params(deep=False):
+        learner.set_params(categorical_features=_text_columns(X, table) or None)
+    else:
+        X = _with_kinds(X, table, wishes)
     folds = split_folds(y[wishes.target], task, wishes.folds, wishes.seed)
     return Question(X, y, wishes.target, columns, task, why, model, learner, folds, dropped)
 
 
 def fit_all(question: Question) -> Any:
-    """The model of all rows; what the learner refuses is a mistake of the user."""
+    """The model of all rows; what the learner refuses is a mistake of the user.
+
+    An ensemble that can is also judged by rows that its members have not seen.
+    """
     from sklearn.base import clone
 
+    learner = clone(question.learner)
+    parameters = learner.get_params(deep=False)
+    if "progress" in parameters:
+        learner.set_params(progress=None)
+    draws_rows = parameters.get("bootstrap", parameters.get("replace", False))
+    if "oob_score" in parameters and draws_rows and len(question.X) >= ROWS_TO_LEAVE_OUT:
+        learner.set_params(oob_score=True)
     with refusals_as_mistakes():
-        return clone(question.learner).fit(question.X, question.y)
+        return learner.fit(question.X, question.y)
 
 
 def score_unseen(question: Question, on_fold: Callable[[], object] = lambda: None) -> tuple[Score, ...]:
@@ -135,12 +151,25 @@ def _build(model: str, task: Task, wishes: Wishes) -> Any:
         "categorical_features": list(wishes.categorical) or None,
         "numeric_features": list(wishes.numeric) or None,
     }
+    learner = build_learner(model, task, wishes.options, wishes.seed)
+    if "categorical_features" not in learner.get_params(deep=False):
+        return learner
     return build_learner(model, task, {**wishes.options, **declared}, wishes.seed)
 
 
 def _text_columns(X: Frame, table: Table) -> list[str]:
     """Columns of undeclared categories: in a fold without any of their values the type would not tell."""
     return [column.name for column in table.columns if column.is_categorical and column.name not in X.domains]
+
+
+def _with_kinds(X: Frame, table: Table, wishes: Wishes) -> Frame:
+    """The table with columns that are what they were taken for, for ensembles that cannot be told."""
+    for place, column in enumerate(table.columns):
+        if column.name in wishes.numeric:
+            X = X.assign(column.name, np.array(table.values[:, place]))
+        elif column.is_categorical and column.name not in X.domains:
+            X = X.declare(column.name, column.categories)
+    return X
 
 
 def _refuse_numbers(table: Table) -> None:

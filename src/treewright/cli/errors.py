@@ -19,6 +19,7 @@ _REFUSALS = (ValueError, TypeError, OSError, ImportError)
 
 # What the user calls the parameters of the learners.
 OPTION_OF = {
+    "n_estimators": "--trees",
     "max_depth": "--max-depth",
     "min_samples_leaf": "--min-leaf",
     "criterion": "--criterion",

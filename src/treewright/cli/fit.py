@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from treewright.cli.analysis import Question
     from treewright.cli.scoring import Score
     from treewright.table import Frame
+    from treewright.tree import Tree
 
 COLUMNS, MODEL, CHECK, OUTPUT = "Columns", "Model", "Cross-validation", "Output"
 
@@ -56,10 +57,14 @@ def fit(
         typer.Option(
             "--model",
             "-m",
-            help="c45, cart, id3, tree, oner, stump, random-tree or oblivious; "
+            help="A tree: c45, cart, id3, tree, oner, stump, random-tree or oblivious; or an ensemble: random-forest, "
+            "extra-trees, bagging, random-subspace, adaboost, voting, stacking or averaging; "
             "by default c45 for classes and cart for numbers.",
             rich_help_panel=MODEL,
         ),
+    ] = None,
+    trees: Annotated[
+        int | None, typer.Option(min=1, help="Number of trees of an ensemble.", rich_help_panel=MODEL)
     ] = None,
     max_depth: Annotated[int | None, typer.Option(min=0, help="Most tests in a row.", rich_help_panel=MODEL)] = None,
     min_leaf: Annotated[
@@ -103,7 +108,7 @@ def fit(
         bool, typer.Option("--json", help="Print one JSON object for programs.", rich_help_panel=OUTPUT)
     ] = False,
 ) -> None:
-    """Fit a tree to a table: what each column is, how good the tree is, and what it says."""
+    """Fit a model to a table: what each column is, how good the model is, and what it says."""
     frame, own_target = open_table(table)
     from treewright.cli.analysis import Wishes, prepare
 
@@ -118,6 +123,7 @@ def fit(
         folds=folds,
         seed=seed,
         options={
+            "n_estimators": trees,
             "max_depth": max_depth,
             "min_samples_leaf": min_leaf,
             "criterion": criterion,
@@ -126,6 +132,9 @@ def fit(
         },
     )
     question = prepare(frame, wishes)
+    if is_ensemble(question.learner) and (rules or max_depth_shown is not None):
+        option = "--rules" if rules else "--max-depth-shown"
+        raise Mistake(f"{option} shows a single tree, and model {question.model!r} is made of many; leave it out")
     if json:
         _print_json(table, question, seed=seed, with_rules=rules)
         return
@@ -173,8 +182,11 @@ def _print_report(
     from treewright.cli.report import Report, progress_bar
 
     # Before anything is printed, so that a refusal stands alone.
-    with progress_bar("fitting", 1):
-        fitted = fit_all(question)
+    if is_ensemble(question.learner):
+        fitted = fit_all(question)  # tells by itself how far it is
+    else:
+        with progress_bar("fitting", 1):
+            fitted = fit_all(question)
     report = Report()
     report.heading(f"{Path(table).name}: {_rows(len(question.X))}, predicting {question.target!r}")
     if question.dropped:
@@ -186,8 +198,13 @@ def _print_report(
     report.blank()
     with progress_bar("cross-validating", len(question.folds)) as step:
         scores = score_unseen(question, step)
-    report.scores(question, scores, fitted.tree_)
+    report.scores(question, scores, getattr(fitted, "tree_", None))
     report.blank()
+    if is_ensemble(fitted):
+        report.heading(f"The ensemble fitted on all {_rows(len(question.X))}")
+        report.blank()
+        report.ensemble(fitted, whole=whole)
+        return
     report.heading(f"The tree fitted on all {_rows(len(question.X))}")
     report.blank()
     report.tree(fitted.tree_, max_depth=max_depth_shown, whole=whole)
@@ -196,6 +213,11 @@ def _print_report(
         report.heading("One rule per leaf")
         report.blank()
         report.rules(fitted.rules(), whole=whole)
+
+
+def is_ensemble(learner: Any) -> bool:
+    """Whether a model is made of others, so that there is no one tree to print."""
+    return "progress" in learner.get_params(deep=False)
 
 
 def _rows(count: int) -> str:
@@ -230,6 +252,8 @@ def _print_json(table: str, question: Question, *, seed: int, with_rules: bool) 
 
 def describe(question: Question, scores: tuple[Score, ...], fitted: Any) -> dict[str, Any]:
     """All that was found as plain values, ready for JSON."""
+    from treewright.cli.ensembles import describe_ensemble
+
     main, *others = scores
     return {
         "rows": len(question.X),
@@ -244,7 +268,9 @@ def describe(question: Question, scores: tuple[Score, ...], fitted: Any) -> dict
         **main.to_dict(),
         "other_scores": [score.to_dict() for score in others],
         "notes": [question.folds.note] if question.folds.note else [],
-        "n_leaves": fitted.tree_.n_leaves,
-        "depth": fitted.tree_.depth,
-        "tree": fitted.tree_.to_dict(),
+        **(describe_ensemble(fitted) if is_ensemble(fitted) else describe_tree(fitted.tree_)),
     }
+
+
+def describe_tree(tree: Tree) -> dict[str, Any]:
+    return {"n_leaves": tree.n_leaves, "depth": tree.depth, "tree": tree.to_dict()}

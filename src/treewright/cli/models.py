@@ -13,13 +13,26 @@ from treewright.cli.task import Task
 
 @dataclass(frozen=True)
 class Model:
-    """A name on the command line and the learners it stands for; None where there is none for the task."""
+    """A name on the command line and the learners it stands for; None where there is none for the task.
+
+    Some ensembles leave it to their members how a tree grows: `member_depth` is how deep these are for classes and for
+    numbers, unless the user says otherwise.
+    """
 
     classifier: str
     regressor: str | None
+    member_depth: tuple[int | None, int | None] | None = None
 
     def learner(self, task: Task) -> str | None:
         return self.classifier if task is Task.CLASSES else self.regressor
+
+    def member(self, task: Task) -> Any:
+        """The tree that gets the options which the ensemble itself does not know; None if there is no such tree."""
+        if self.member_depth is None:
+            return None
+        if task is Task.CLASSES:
+            return treewright.DecisionTreeClassifier(max_depth=self.member_depth[0])
+        return treewright.DecisionTreeRegressor(max_depth=self.member_depth[1])
 
 
 _ALL = {
@@ -31,6 +44,14 @@ _ALL = {
     "stump": Model("DecisionStumpClassifier", "DecisionStumpRegressor"),
     "random-tree": Model("RandomTreeClassifier", "RandomTreeRegressor"),
     "oblivious": Model("ObliviousTreeClassifier", "ObliviousTreeRegressor"),
+    "random-forest": Model("RandomForestClassifier", "RandomForestRegressor"),
+    "extra-trees": Model("ExtraTreesClassifier", "ExtraTreesRegressor"),
+    "bagging": Model("BaggingClassifier", "BaggingRegressor", member_depth=(None, None)),
+    "random-subspace": Model("RandomSubspaceClassifier", "RandomSubspaceRegressor", member_depth=(None, None)),
+    "adaboost": Model("AdaBoostClassifier", "AdaBoostRegressor", member_depth=(1, 3)),
+    "voting": Model("VotingClassifier", "VotingRegressor"),
+    "stacking": Model("StackingClassifier", "StackingRegressor"),
+    "averaging": Model("BayesianAveragingClassifier", "BayesianAveragingRegressor"),
 }
 MODELS = {name: model for name, model in _ALL.items() if model.classifier in treewright.__all__}
 
@@ -47,16 +68,29 @@ def build_learner(name: str, task: Task, options: Mapping[str, Any], seed: int) 
     CARTRegressor(max_depth=2)
     """
     learner = _learner(choose("model", name.lower(), MODELS), task)
-    parameters = learner.get_params()
+    parameters = learner.get_params(deep=False)
     given = {option: value for option, value in options.items() if value is not None}
     for option in given:
-        if option not in parameters:
+        if option not in _understood(name.lower(), task):
             raise Mistake(_useless_option(name, option, task))
     if str(given.get("prune", "")).lower() == "none":
         given["prune"] = None
+    for_member = {option: value for option, value in given.items() if option not in parameters}
+    own = {option: value for option, value in given.items() if option in parameters}
+    if for_member:
+        own["estimator"] = MODELS[name.lower()].member(task).set_params(**for_member)
     if "random_state" in parameters:
-        given["random_state"] = seed
-    return learner.set_params(**given)
+        own["random_state"] = seed
+    if "progress" in parameters:
+        own["progress"] = False  # the command tells by itself how far it is
+    return learner.set_params(**own)
+
+
+def _understood(name: str, task: Task) -> set[str]:
+    """The parameters that a model has, or the trees that it is made of."""
+    member = MODELS[name].member(task)
+    of_member = set() if member is None else set(member.get_params())
+    return {*_learner(name, task).get_params(deep=False), *of_member}
 
 
 def _learner(name: str, task: Task) -> Any:
@@ -71,9 +105,7 @@ def _learner(name: str, task: Task) -> Any:
 
 
 def _useless_option(name: str, option: str, task: Task) -> str:
-    fitting = [
-        other for other, model in MODELS.items() if model.learner(task) and option in _learner(other, task).get_params()
-    ]
+    fitting = [other for other, model in MODELS.items() if model.learner(task) and option in _understood(other, task)]
     return f"{OPTION_OF[option]} means nothing to model {name!r}; it is for {_either(fitting)}"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from shlex import quote
 from textwrap import fill
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.box import SIMPLE_HEAD
@@ -18,6 +18,7 @@ from rich.text import Text
 
 from treewright.cli.analysis import Question
 from treewright.cli.columns import ColumnSummary
+from treewright.cli.ensembles import importances_of, members_sentence, out_of_bag_sentence
 from treewright.cli.scoring import Score
 from treewright.cli.task import Task
 from treewright.show import draw
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 # More is no longer read from top to bottom.
 MOST_LINES = 60
 MOST_COLUMNS = 40
+MOST_IMPORTANCES = 20
 WIDEST_PROSE = 100
 WIDEST_VALUES = 46
 # Leaves with fewer rows than this on average, in a table that could fill them, look like noise.
@@ -81,7 +83,7 @@ class Report:
         if len(odd) > 5:
             self.say(f"{len(odd) - 5} more columns are odd; --json tells of all.")
 
-    def scores(self, question: Question, scores: Sequence[Score], tree: Tree) -> None:
+    def scores(self, question: Question, scores: Sequence[Score], tree: Tree | None) -> None:
         """The scores for unseen rows beside the simplest answer, and how the interval came about."""
         rows = [
             (score.measure, _figure(score.value), _range(score.interval), _figure(score.baseline)) for score in scores
@@ -89,7 +91,7 @@ class Report:
         simplest = simplest_answer(question)
         self.table(("measure", "this model", "95% interval", simplest), rows, right=("this model", simplest))
         self.say(_verdict(scores[0], tree, len(question.X), simplest))
-        self.say(_how(question), style="dim")
+        self.say(_how(question, "trees" if tree is not None else "models"), style="dim")
         if question.folds.note:
             self.say(f"{question.folds.note}.", style="dim")
 
@@ -99,6 +101,26 @@ class Report:
         self.lines(lines)
         if note:
             self.say(note, style="dim")
+
+    def ensemble(self, fitted: Any, *, whole: bool = False) -> None:
+        """What the members are, how they do on rows that they have not seen, and which columns they ask about."""
+        self.say(members_sentence(fitted))
+        if hasattr(fitted, "oob_score_"):
+            self.say(out_of_bag_sentence(fitted))
+        weights = getattr(fitted, "posterior_", None)
+        if weights is not None:
+            rows = [(name, _figure(share)) for name, share in zip(weights.names, weights.weights, strict=True)]
+            self.blank()
+            self.table(("member", "weight"), rows, right=("weight",))
+        importances = importances_of(fitted)
+        if not importances:
+            return
+        shown = importances if whole else importances[:MOST_IMPORTANCES]
+        self.blank()
+        self.table(("column", "importance"), [(name, _figure(share)) for name, share in shown], right=("importance",))
+        if len(shown) < len(importances):
+            self.say(f"... and {len(importances) - len(shown)} more columns; --whole shows all.")
+        self.say("Importance: the share of a column in all that the splits of the trees gained.", style="dim")
 
     def rules(self, rules: Sequence[object], *, whole: bool = False) -> None:
         shown = rules if whole else rules[:MOST_LINES]
@@ -195,22 +217,22 @@ def _range(interval: tuple[float, float] | None) -> str:
     return "" if interval is None else f"{_figure(interval[0])} to {_figure(interval[1])}"
 
 
-def _verdict(score: Score, tree: Tree, n_rows: int, simplest: str) -> str:
+def _verdict(score: Score, tree: Tree | None, n_rows: int, simplest: str) -> str:
     if score.value is None or score.interval is None or score.baseline == 1.0:
         return "The target has one value only, so there is nothing to learn."
     if score.interval[0] > score.baseline:
         return f"Better than answering {simplest}."
     words = "Not clearly better than" if score.value > score.baseline else "No better than"
     advice = ""
-    if n_rows >= ROWS_TO_PRUNE and tree.n_leaves * ROWS_PER_LEAF > n_rows:
+    if tree is not None and n_rows >= ROWS_TO_PRUNE and tree.n_leaves * ROWS_PER_LEAF > n_rows:
         noise = f"With {tree.n_leaves} leaves for {n_rows} rows the tree may have learned noise"
         advice = f" {noise}: try --prune cost_complexity, or --max-depth 3."
     return f"{words} answering {simplest}.{advice}"
 
 
-def _how(question: Question) -> str:
+def _how(question: Question, models: str) -> str:
     folds = f"{len(question.folds)}-fold cross-validation"
     if question.task is Task.CLASSES:
-        right = "the share of rows answered right by trees fitted without them"
+        right = f"the share of rows answered right by {models} fitted without them"
         return f"From {folds}: {right}; Wilson's interval."
-    return f"From {folds}: trees answered for rows they were fitted without; the interval is 1.96 standard errors."
+    return f"From {folds}: {models} answered for rows they were fitted without; the interval is 1.96 standard errors."

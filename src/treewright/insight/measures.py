@@ -161,27 +161,61 @@ def candidate_thresholds(
     ]
 
 
-def majority_vote_error(n: int, p: float) -> float:
-    """Probability that most of `n` independent members are wrong when each is with probability `p`.
+def majority_vote_error(n_members: int | Iterable[float], error: float | None = None) -> float:
+    """Probability that a majority of independent members is wrong.
 
-    A tie, possible when `n` is even, is decided by a coin: it counts as half an error.
+    A tie, possible when their number is even, is decided by a coin: it counts as half an error.
+
+    Parameters
+    ----------
+    n_members : how many members vote; or, where they differ, the error of each.
+    error : the probability that a member is wrong, the same for all; left out where each has its own.
 
     >>> round(majority_vote_error(25, 0.35), 4)
     0.0604
     >>> majority_vote_error(2, 0.5)
     0.5
+    >>> round(majority_vote_error([0.1, 0.2, 0.3]), 3)    # 0.1*0.2 + 0.1*0.3 + 0.2*0.3 - 2*0.1*0.2*0.3
+    0.098
     """
-    if isinstance(n, bool) or not hasattr(n, "__index__") or n < 1:
-        raise ValueError(f"n is the number of members, a whole number of at least 1, not {n!r}")
-    if not 0.0 <= p <= 1.0:
-        raise ValueError(f"p is the probability of an error, between 0 and 1, not {p!r}")
-    if p in (0.0, 1.0):
-        return float(p)
-    likelihoods = _relative_likelihoods(int(n), float(p))
+    if isinstance(n_members, Iterable) and not isinstance(n_members, str):
+        if error is not None:
+            raise ValueError("the members' errors are a list, so that there is nothing left for `error` to say")
+        return _share_of_wrong_votes(_number_of_wrong([_as_probability(one) for one in n_members]))
+    if isinstance(n_members, bool) or not hasattr(n_members, "__index__") or n_members < 1:
+        raise ValueError(f"n_members is a list of errors, or a whole number of at least 1, not {n_members!r}")
+    share = _as_probability(error)
+    return share if share in (0.0, 1.0) else _share_of_wrong_votes(_relative_likelihoods(int(n_members), share))
+
+
+def _as_probability(error: Any) -> float:
+    try:
+        share = float(error)
+    except (TypeError, ValueError):
+        share = math.nan
+    if not 0.0 <= share <= 1.0:
+        raise ValueError(f"the error is the probability that a member is wrong, between 0 and 1, not {error!r}")
+    return share
+
+
+def _share_of_wrong_votes(likelihoods: list[float]) -> float:
+    """The share of votes with more than half of the members wrong, given how likely 0, 1, .. errors are."""
+    n = len(likelihoods) - 1
     wrong = likelihoods[n // 2 + 1 :]
     if n % 2 == 0:
         wrong.append(likelihoods[n // 2] / 2.0)
     return math.fsum(wrong) / math.fsum(likelihoods)
+
+
+def _number_of_wrong(errors: list[float]) -> list[float]:
+    """The probabilities of 0, 1, .. n errors of members that differ (the Poisson binomial distribution)."""
+    if not errors:
+        raise ValueError("the list of errors is empty; give at least one member")
+    likelihoods = [1.0]
+    for error in errors:
+        right, wrong = [*likelihoods, 0.0], [0.0, *likelihoods]
+        likelihoods = [(1.0 - error) * without + error * one for without, one in zip(right, wrong, strict=True)]
+    return likelihoods
 
 
 def _relative_likelihoods(n: int, p: float) -> list[float]:

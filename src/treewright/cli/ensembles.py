@@ -1,0 +1,67 @@
+"""What to tell of an ensemble, of which nobody wants to read every tree."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def importances_of(fitted: Any) -> list[tuple[str, float]]:
+    """The columns with their share in what the splits gained, the largest first; none if the members do not tell."""
+    shares = getattr(fitted, "feature_importances_", None)
+    if shares is None:
+        return []
+    names = fitted.feature_names_in_
+    return [(str(names[place]), float(shares[place])) for place in np.argsort(-shares, kind="stable")]
+
+
+def leaves_of(fitted: Any) -> np.ndarray | None:
+    """How many leaves each tree has; None if the members are no trees."""
+    forest = getattr(fitted, "forest_", None)
+    if forest is not None and hasattr(forest, "leaf_start"):
+        return np.diff(forest.leaf_start)
+    trees = [getattr(member, "tree_", None) for member in fitted.estimators_]
+    return None if None in trees else np.array([tree.n_leaves for tree in trees if tree is not None])
+
+
+def members_sentence(fitted: Any) -> str:
+    """How many members there are, and of which kind."""
+    named = getattr(fitted, "named_estimators_", None)
+    if named is not None:
+        return f"Members: {', '.join(f'{name} ({_kind(member)})' for name, member in named.items())}."
+    leaves = leaves_of(fitted)
+    n_members = len(fitted.estimators_)
+    word = "tree" if n_members == 1 else "trees"
+    if leaves is None:
+        return f"{n_members} members."
+    spread = f", from {leaves.min()} to {leaves.max()}" if leaves.min() < leaves.max() else ""
+    return f"{n_members} {word} with {leaves.mean():.1f} leaves on average{spread}."
+
+
+def _kind(member: Any) -> str:
+    """The class of a member; of a pipeline the class of its last step."""
+    steps = getattr(member, "steps", None)
+    return type(steps[-1][1] if steps else member).__name__
+
+
+def out_of_bag_sentence(fitted: Any) -> str:
+    measure = "accuracy" if hasattr(fitted, "classes_") else "R2"
+    return f"Out of bag: {measure} {fitted.oob_score_:.3f}, each row answered by the members that have not seen it."
+
+
+def describe_ensemble(fitted: Any) -> dict[str, Any]:
+    """The same as plain values, ready for JSON."""
+    leaves = leaves_of(fitted)
+    posterior = getattr(fitted, "posterior_", None)
+    described: dict[str, Any] = {
+        "n_members": len(fitted.estimators_),
+        "mean_n_leaves": None if leaves is None else float(leaves.mean()),
+        "out_of_bag_score": getattr(fitted, "oob_score_", None),
+        "importances": [{"column": name, "importance": share} for name, share in importances_of(fitted)],
+    }
+    if hasattr(fitted, "named_estimators_"):
+        described["members"] = {name: _kind(member) for name, member in fitted.named_estimators_.items()}
+    if posterior is not None:
+        described["weights"] = dict(zip(posterior.names, posterior.weights.tolist(), strict=True))
+    return described

@@ -1,0 +1,208 @@
+"""How much a model needs each column: what its score loses when the column's values are shuffled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.metrics import check_scoring
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from treewright.ensembles.columns import open_table, shuffle_column
+from treewright.ensembles.progress import follow, interruptible
+from treewright.growth.engine import usable_threads
+from treewright.growth.forest_engine import run_interruptibly
+from treewright.learners.parameters import is_whole, parameter_error
+from treewright.learners.tables import TableLearner
+from treewright.table import read_classes, read_numbers
+from treewright.table.source import open_source
+
+# A table of more columns than this is cut short when it is printed.
+MOST_LINES = 30
+
+
+@dataclass(frozen=True, eq=False)
+class Importances:
+    """What the score of a model drops by when a column is shuffled; prints as a table, the largest drop first.
+
+    Parameters
+    ----------
+    names : tuple of str
+        The columns.
+    importances : ndarray, shape (n_columns, n_repeats)
+        The drop of the score, for each column and shuffle.
+    score : float
+        The score of the table as it is.
+    """
+
+    names: tuple[str, ...]
+    importances: np.ndarray
+    score: float
+
+    @property
+    def importances_mean(self) -> np.ndarray:
+        """The mean drop of each column."""
+        return np.asarray(self.importances.mean(axis=1))
+
+    @property
+    def importances_std(self) -> np.ndarray:
+        """The standard deviation of the drop over the shuffles."""
+        return np.asarray(self.importances.std(axis=1))
+
+    def __str__(self) -> str:
+        means, deviations = self.importances_mean, self.importances_std
+        order = np.argsort(-means, kind="stable")
+        shown = order if len(order) <= MOST_LINES else order[:MOST_LINES]
+        rows = [(self.names[place], _figure(means[place]), _figure(deviations[place])) for place in shown.tolist()]
+        width = max(len(name) for name, _, _ in (*rows, ("column", "", "")))
+        right = max(len(figure) for _, *figures in (*rows, ("", "mean drop", "")) for figure in figures)
+        lines = [f"{'column':<{width}}  {'mean drop':>{right}}  {'deviation':>{right}}"]
+        lines += [f"{name:<{width}}  {mean:>{right}}  {deviation:>{right}}" for name, mean, deviation in rows]
+        lines += [f"... and {len(order) - len(shown)} more"] if len(shown) < len(order) else []
+        return "\n".join([*lines, "", f"score without shuffling: {_figure(self.score)}"])
+
+    __repr__ = __str__
+
+
+def _figure(number: float) -> str:
+    told = f"{number:.4f}" if abs(number) < 1e4 else f"{number:.5g}"
+    return "0.0000" if told == "-0.0000" else told
+
+
+def permutation_importance(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    scoring: Any = None,
+    n_repeats: int = 5,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+) -> Importances:
+    """How much the score of a fitted model drops when the values of one column are shuffled among the rows.
+
+    The score is what the column is worth to this model, not what it tells about the target: of two columns that say
+    the same, each can stand in for the other, and both drop little. On rows of training a model seems to need columns
+    that it has learned noise from; give rows that it has not seen. The shuffles are those of scikit-learn's function of
+    the same name.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        Any. Those of this library read the table once, whatever the number of shuffles.
+    X, y : table and target
+        Rows to judge by.
+    scoring : str, function or None, default=None
+        The measure, as in scikit-learn: a name such as "balanced_accuracy", or a function of model, X and y. None takes
+        the model's own: the share of right answers, or the coefficient of determination.
+    n_repeats : int, default=5
+        How often each column is shuffled. More make the means steadier.
+    random_state : int, RandomState or None, default=None
+        Seed of the shuffles.
+    n_jobs : int or None, default=None
+        Threads; None takes all cores for models of this library and one for others.
+
+    Returns
+    -------
+    Importances
+        Prints as a table; `importances_mean`, `importances_std` and `importances` hold the figures.
+
+    >>> from treewright import DecisionTreeClassifier, datasets, permutation_importance
+    >>> iris = datasets.load_iris()
+    >>> model = DecisionTreeClassifier(max_depth=2).fit(iris.X, iris.y)
+    >>> permutation_importance(model, iris.X, iris.y, random_state=0)
+    column        mean drop  deviation
+    petal_length     0.4360     0.0288
+    petal_width      0.3120     0.0268
+    sepal_length     0.0000     0.0000
+    sepal_width      0.0000     0.0000
+    <BLANKLINE>
+    score without shuffling: 0.9600
+    """
+    check_is_fitted(model)
+    if not is_whole(n_repeats, 1):
+        raise parameter_error("n_repeats", n_repeats, "a whole number of 1 or more")
+    if n_jobs is not None and not (is_whole(n_jobs, -(2**31)) and n_jobs):
+        raise parameter_error("n_jobs", n_jobs, "a whole number other than 0, or None")
+    if isinstance(scoring, list | tuple | set | dict):
+        raise parameter_error("scoring", scoring, "one measure at a time")
+    scorer = check_scoring(model, scoring)
+    is_ours = type(model).__module__.split(".")[0] == "treewright"
+    judged = Judged.of(model, X, _read_target(model, X, y) if is_ours else y, scorer)
+    orders = _shuffles(judged.n_rows, n_repeats, random_state)
+    n_threads = usable_threads(n_jobs) if is_ours or n_jobs is not None else 1
+    score = judged.score()
+    with follow("shuffling columns", len(judged.names) * n_repeats) as tick:
+
+        def drops_of(place: int) -> list[float]:
+            drops = []
+            for order in orders:
+                drops.append(score - judged.score(place, order))
+                tick(1)
+            return drops
+
+        places, stop = range(len(judged.names)), np.zeros(1, np.uint8)
+        drops = interruptible(lambda: run_interruptibly(drops_of, places, min(n_threads, len(places)), stop))
+    return Importances(judged.names, np.array(drops), score)
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """A model and the table that it is judged by, in a form whose columns can be shuffled."""
+
+    model: Any
+    names: tuple[str, ...]
+    table: Any
+    n_rows: int
+    y: Any
+    scorer: Callable[..., float]
+
+    @classmethod
+    def of(cls, model: Any, X: Any, y: Any, scorer: Callable[..., float]) -> Judged:
+        if isinstance(model, TableLearner) and getattr(model, "reads_once_", True):
+            values = model._read_rows(X)
+            names = tuple(column.name for column in model._columns())
+            return cls(_asked_in_values(model), names, values, len(values), y, scorer)
+        source = open_source(X)
+        return cls(model, source.names, open_table(X), source.n_rows, y, scorer)
+
+    def score(self, place: int | None = None, order: np.ndarray | None = None) -> float:
+        """The score with one column in another order, or of the table as it is."""
+        table = self.table if place is None or order is None else shuffle_column(self.table, place, order)
+        return float(self.scorer(self.model, table, self.y))
+
+
+def _asked_in_values(model: TableLearner) -> TableLearner:
+    """The model, but asked with rows that it has read before."""
+    asked = copy(model)
+    asked.__dict__["_read_rows"] = lambda values: values
+    return asked
+
+
+def _read_target(model: Any, X: Any, y: Any) -> np.ndarray:
+    if is_classifier(model):
+        labels, classes = read_classes(y)
+        answers = classes[labels]
+    else:
+        answers = read_numbers(y)
+    n_rows = open_source(X).n_rows
+    if len(answers) != n_rows:
+        raise ValueError(f"X has {n_rows} rows, but y has {len(answers)} values; give one target value per row")
+    return answers
+
+
+def _shuffles(n_rows: int, n_repeats: int, random_state: Any) -> list[np.ndarray]:
+    """The orders of the rows, the same for each column; drawn as scikit-learn does, each on top of the one before."""
+    seed = check_random_state(random_state).randint(np.iinfo(np.int32).max + 1)
+    random, drawn, order = np.random.RandomState(seed), np.arange(n_rows), np.arange(n_rows)
+    orders = []
+    for _ in range(n_repeats):
+        random.shuffle(drawn)
+        order = order[drawn]
+        orders.append(order)
+    return orders

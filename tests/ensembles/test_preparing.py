@@ -1,0 +1,139 @@
+"""Mixed tables made numbers: against scikit-learn's own steps, and for every kind of table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.svm import SVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from treewright import DecisionTreeClassifier
+from treewright.ensembles.preparing import TablePreparer, open_rows, prepared, reads_tables, takes_weights
+from treewright.table import Frame
+
+TABLE: dict[str, list[Any]] = {
+    "colour": ["red", None, "blue", "red", "green", "blue"],
+    "size": [1.0, 2.5, None, 4.0, -3.0, 2.0],
+    "ripe": [True, False, None, True, True, False],
+}
+NEW: dict[str, list[Any]] = {"colour": ["purple", None, "blue"], "size": [None, 1.0, 7.0], "ripe": [True, None, False]}
+
+
+def as_rows(table: dict[str, list[Any]]) -> list[dict[str, Any]]:
+    return [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
+
+
+FRAMES: dict[str, Callable[[dict[str, list[Any]]], Any]] = {
+    "dict": lambda table: table,
+    "dict of series": lambda table: {name: pl.Series(cells) for name, cells in table.items()},
+    "rows": as_rows,
+    "pandas": pd.DataFrame,
+    "pandas nullable": lambda table: pd.DataFrame(table).convert_dtypes(),
+    "polars": pl.DataFrame,
+    "polars lazy": lambda table: pl.DataFrame(table).lazy(),
+    "arrow": pa.table,
+    "frame": Frame,
+}
+
+
+def test_numbers_are_filled_and_scaled_as_scikit_learn_does() -> None:
+    X = np.random.default_rng(0).normal(5, 3, size=(50, 3))
+    X[::7, 1] = np.nan
+    theirs = make_pipeline(SimpleImputer(strategy="median"), StandardScaler()).fit(X)
+    ours = TablePreparer().fit(X)
+    np.testing.assert_allclose(ours.transform(X), theirs.transform(X), atol=1e-12)
+    new = np.array([[1.0, np.nan, 2.0]])
+    np.testing.assert_allclose(ours.transform(new), theirs.transform(new), atol=1e-12)
+
+
+def test_categories_become_columns_as_scikit_learn_makes_them() -> None:
+    words = [["b"], ["a"], ["c"], ["a"]]
+    theirs = OneHotEncoder(categories=[["b", "a", "c"]], handle_unknown="ignore", sparse_output=False).fit(words)
+    ours = TablePreparer().fit(words)
+    new = [["c"], ["z"], ["b"]]
+    np.testing.assert_array_equal(ours.transform(new), theirs.transform(new))
+    assert ours.get_feature_names_out().tolist() == ["x0=b", "x0=a", "x0=c"]
+
+
+@pytest.mark.parametrize("library", FRAMES)
+def test_every_library_gives_the_same_numbers(library: str) -> None:
+    expected = TablePreparer().fit(TABLE).transform(NEW)
+    make = FRAMES[library]
+    preparer = TablePreparer().fit(make(TABLE))
+    np.testing.assert_array_equal(preparer.transform(make(NEW)), expected)
+    assert preparer.feature_names_in_.tolist() == ["colour", "size", "ripe"]
+    assert np.isfinite(expected).all()
+    assert expected[0, :3].tolist() == [0.0, 0.0, 0.0]
+
+
+def test_ordered_categories_count_as_numbers() -> None:
+    sizes = pd.Categorical(["S", "L", "M", "S"], categories=["S", "M", "L"], ordered=True)
+    prepared_sizes = TablePreparer().fit_transform(pd.DataFrame({"size": sizes}))
+    expected = StandardScaler().fit_transform([[0], [2], [1], [0]])
+    np.testing.assert_allclose(prepared_sizes, expected)
+
+
+def test_rare_categories_share_a_column() -> None:
+    words = ["a"] * 5 + ["b"] * 4 + ["c", "d", "e"]
+    preparer = TablePreparer(max_categories=3).fit({"word": words})
+    assert preparer.get_feature_names_out().tolist() == ["word=a", "word=b", "word=(others)"]
+    assert preparer.transform({"word": ["d", "b", "never"]}).tolist() == [[0, 0, 1], [0, 1, 0], [0, 0, 0]]
+
+
+@pytest.mark.parametrize("numbers", [[1e308, -1e308, 0.0], [5.0, 5.0, 5.0], [0.1, 0.1, 0.1], [np.inf, 1.0, 2.0]])
+def test_extreme_and_constant_numbers_stay_finite(numbers: list[float]) -> None:
+    assert np.isfinite(TablePreparer().fit_transform({"x": numbers})).all()
+
+
+def test_a_column_without_values_is_all_zero() -> None:
+    assert not TablePreparer().fit_transform({"x": [None, None], "y": [1, 2]})[:, 0].any()
+
+
+def test_it_works_in_a_pipeline_and_in_a_search() -> None:
+    y = ["a", "b", "a", "b", "a", "b"]
+    pipeline = make_pipeline(TablePreparer(), LogisticRegression()).fit(TABLE, y)
+    assert set(pipeline.predict(NEW)) <= {"a", "b"}
+    search = GridSearchCV(pipeline, {"tablepreparer__max_categories": [2, 5]}, cv=2).fit(pd.DataFrame(TABLE), y)
+    assert search.best_params_
+
+
+def test_what_reads_tables_is_left_as_it_is() -> None:
+    tree = DecisionTreeClassifier()
+    search = GridSearchCV(tree, {"max_depth": [1, 2]})
+    pipeline = make_pipeline(StandardScaler(), SVC())
+    for estimator in (tree, search, pipeline, TablePreparer()):
+        assert prepared(estimator) is estimator
+    assert not reads_tables(RandomForestClassifier())
+    assert takes_weights(prepared(RandomForestClassifier()))
+    assert takes_weights(tree)
+
+
+@pytest.mark.parametrize("library", FRAMES)
+def test_rows_can_be_taken_from_any_table(library: str) -> None:
+    from sklearn.utils import _safe_indexing
+
+    rows = _safe_indexing(open_rows(FRAMES[library](TABLE)), np.array([0, 3]))
+    expected = TablePreparer().fit(TABLE).transform({name: [cells[0], cells[3]] for name, cells in TABLE.items()})
+    np.testing.assert_array_equal(TablePreparer().fit(TABLE).transform(rows), expected)
+
+
+def test_a_wrong_number_of_categories_gets_one_sentence() -> None:
+    with pytest.raises(ValueError, match="max_categories is 1; give a whole number of 2 or more"):
+        TablePreparer(max_categories=1).fit([[1]])
+
+
+@parametrize_with_checks([TablePreparer()])
+def test_the_preparer_passes_the_checks_of_scikit_learn(estimator: Any, check: Callable[[Any], None]) -> None:
+    check(estimator)

@@ -1,0 +1,179 @@
+"""Progress is told where a person looks, and only when the work takes long; Ctrl-C stops at once."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import redirect_stderr
+from typing import Any
+
+import pytest
+
+from treewright.ensembles import progress
+from treewright.ensembles.progress import follow, interruptible, is_wanted
+
+
+class Screen(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody waits two seconds in a test."""
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+
+
+def wait_until(shown: Any) -> None:
+    deadline = time.monotonic() + 10.0
+    while not shown() and time.monotonic() < deadline:
+        threading.Event().wait(0.01)
+
+
+def test_a_script_is_silent_unless_asked() -> None:
+    with redirect_stderr(io.StringIO()):
+        assert not is_wanted(None)
+        assert is_wanted(True)
+        assert not is_wanted(False)
+
+
+def test_a_terminal_shows_progress_unless_told_not_to() -> None:
+    with redirect_stderr(Screen()):
+        assert is_wanted(None)
+        assert not is_wanted(False)
+
+
+def test_threads_leave_the_screen_to_the_main_thread() -> None:
+    with redirect_stderr(Screen()), ThreadPoolExecutor(1) as pool:
+        assert pool.submit(is_wanted, None).result() is False
+        assert pool.submit(is_wanted, True).result() is True
+
+
+def test_a_process_without_stderr_is_silent() -> None:
+    with redirect_stderr(None):
+        assert not is_wanted(None)
+
+
+def test_a_notebook_is_told_from_ipython_in_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Shell:
+        kernel = None
+
+    class IPython:
+        get_ipython = Shell
+
+    monkeypatch.setitem(sys.modules, "IPython", IPython)  # type: ignore[arg-type]
+    with redirect_stderr(io.StringIO()):
+        assert not is_wanted(None)
+        monkeypatch.setattr(Shell, "kernel", object())
+        assert is_wanted(None)
+
+
+def test_short_work_shows_nothing() -> None:
+    with redirect_stderr(io.StringIO()) as log, follow("growing trees", 3, progress=True) as tick:
+        tick(3)
+    assert log.getvalue() == ""
+
+
+@pytest.mark.usefixtures("impatient")
+def test_long_work_is_told_in_a_file_by_tenths() -> None:
+    with redirect_stderr(io.StringIO()) as log, follow("growing trees", 100, progress=True) as tick:
+        wait_until(log.getvalue)
+        for _ in range(100):
+            tick(1)
+    lines = log.getvalue().splitlines()
+    assert lines[0] == "growing trees: 0 of 100"
+    assert lines[-1] == "growing trees: 100 of 100"
+    assert len(lines) == 11
+
+
+@pytest.mark.usefixtures("impatient")
+def test_long_work_is_shown_in_a_terminal_as_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    with redirect_stderr(Screen()) as screen, follow("growing trees", 4) as tick:
+        tick(1)
+        wait_until(lambda: "1/4" in screen.getvalue())
+        tick(3)
+    assert "growing trees" in screen.getvalue()
+    assert "1/4" in screen.getvalue()
+
+
+def test_work_within_work_shows_one_bar() -> None:
+    with redirect_stderr(io.StringIO()) as log:
+        outer, inner = (progress.Counter(name, 2, wanted=True) for name in ("outer", "inner"))
+        outer._open()
+        inner._open()
+        inner.close()
+        outer.tick(1)
+        outer.close()
+    assert log.getvalue().splitlines() == ["outer: 0 of 2", "outer: 1 of 2"]
+    assert not progress._screen.locked()
+
+
+def test_ticks_of_many_threads_add_up() -> None:
+    counter = progress.Counter("growing trees", 4000, wanted=False)
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda _: counter.tick(1), range(4000)))
+    assert counter.done == 4000
+
+
+def test_threads_that_go_on_after_an_interruption_are_stopped_by_their_next_tick() -> None:
+    def interrupted() -> Any:
+        with follow("growing trees", 3) as tick:
+            ticks.append(tick)
+            raise KeyboardInterrupt
+
+    ticks: list[Any] = []
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    with pytest.raises(KeyboardInterrupt):
+        ticks[0](1)
+
+
+@pytest.mark.parametrize("wrong", ["yes", 1, 0.5])
+def test_anything_but_true_false_and_none_is_refused(wrong: Any) -> None:
+    with pytest.raises(ValueError, match=r"progress is .*; give True, False, or None"), follow("x", 1, wrong):
+        pass
+
+
+def test_an_error_of_interruptible_work_arrives() -> None:
+    with pytest.raises(ZeroDivisionError):
+        interruptible(lambda: 1 // 0)
+
+
+def test_interruptible_work_keeps_the_settings_of_scikit_learn() -> None:
+    from sklearn import config_context, get_config
+
+    with config_context(assume_finite=True):
+        assert interruptible(lambda: get_config()["assume_finite"])
+
+
+INTERRUPTED = """
+import threading
+from treewright.ensembles.progress import follow, interruptible
+
+def work():
+    print("ready", flush=True)
+    threading.Event().wait(60)
+
+try:
+    with follow("growing trees", 3):
+        interruptible(work)
+except KeyboardInterrupt:
+    print("stopped", flush=True)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+def test_ctrl_c_stops_work_that_does_not_listen() -> None:
+    process = subprocess.Popen([sys.executable, "-c", INTERRUPTED], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(signal.SIGINT)
+    output, _ = process.communicate(timeout=20)
+    assert output == "stopped\n"

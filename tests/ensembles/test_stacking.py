@@ -1,0 +1,174 @@
+"""Stacking against scikit-learn's, and on tables as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from sklearn import ensemble as scikit
+from sklearn.datasets import load_diabetes, load_iris
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, SVR
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from treewright import DecisionTreeClassifier, DecisionTreeRegressor, datasets
+from treewright.ensembles.combining import Deal
+from treewright.ensembles.stacking import StackingClassifier, StackingRegressor
+from treewright.table import Frame
+
+CLASSIFIERS = [
+    ("bayes", make_pipeline(StandardScaler(), GaussianNB())),
+    ("svm", make_pipeline(StandardScaler(), SVC())),
+    ("tree", DecisionTreeClassifier(max_depth=3)),
+]
+REGRESSORS = [("ridge", make_pipeline(StandardScaler(), Ridge())), ("svm", make_pipeline(StandardScaler(), SVR()))]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("method", ["auto", "predict"])
+def test_the_same_members_are_stacked_as_in_scikit_learn(method: str, n_classes: int) -> None:
+    X, y = load_iris(return_X_y=True)
+    X, y = X[y < n_classes], y[y < n_classes]
+    options = {"cv": StratifiedKFold(4), "stack_method": method, "final_estimator": LogisticRegression(C=0.5)}
+    ours = StackingClassifier(CLASSIFIERS, **options).fit(X, y)
+    theirs = scikit.StackingClassifier(CLASSIFIERS, **options).fit(X, y)
+    np.testing.assert_allclose(ours.transform(X), theirs.transform(X))
+    np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-9)
+    np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
+    names = np.array(["a", "b", "c"])
+    named = StackingClassifier(CLASSIFIERS, **options).fit(X, names[y])
+    np.testing.assert_allclose(named.predict_proba(X), theirs.predict_proba(X), atol=1e-9)
+    np.testing.assert_array_equal(named.predict(X), names[theirs.predict(X)])
+
+
+def test_the_same_regressors_are_stacked_as_in_scikit_learn() -> None:
+    X, y = load_diabetes(return_X_y=True)
+    ours = StackingRegressor(REGRESSORS, LinearRegression(), cv=KFold(3)).fit(X, y)
+    theirs = scikit.StackingRegressor(REGRESSORS, LinearRegression(), cv=KFold(3)).fit(X, y)
+    np.testing.assert_allclose(ours.predict(X), theirs.predict(X))
+    assert ours.score(X, y) == pytest.approx(theirs.score(X, y))
+
+
+def test_columns_pass_through_prepared() -> None:
+    orchard = datasets.load_orchard()
+    model = StackingClassifier(passthrough=True).fit(orchard.X, orchard.y)
+    without = StackingClassifier().fit(orchard.X, orchard.y)
+    assert model.transform(orchard.X).shape[1] > without.transform(orchard.X).shape[1]
+    assert np.isfinite(model.transform(orchard.X)).all()
+    assert set(model.predict(orchard.X)) <= set(model.classes_)
+
+
+def test_members_that_are_fitted_already_are_taken_as_they_are() -> None:
+    X, y = load_iris(return_X_y=True)
+    members = [("near", KNeighborsClassifier().fit(X[::2], y[::2])), ("tree", DecisionTreeClassifier().fit(X, y))]
+    model = StackingClassifier(members, cv="prefit").fit(X[1::2], y[1::2])
+    assert model.estimators_[0] is members[0][1]
+    assert model.score(X, y) > 0.9
+
+
+def test_stacking_finds_the_member_that_knows() -> None:
+    """One member sees everything, one is always wrong by the same factor; a linear final estimator undoes that."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(200, 3))
+    y = X @ [1.0, -2.0, 0.5] + random.normal(scale=0.01, size=200)
+    members = [("line", LinearRegression()), ("stump", DecisionTreeRegressor(max_depth=1))]
+    model = StackingRegressor(members).fit(X, y)
+    line, stump = model.final_estimator_.coef_
+    assert line == pytest.approx(1.0, abs=0.02)
+    assert abs(stump) < 0.02
+
+
+NEW = {"colour": ["red", "purple", None], "size": [None, 0.9, 0.2]}
+FRAMES: dict[str, Callable[[dict[str, list[Any]]], Any]] = {
+    "rows": lambda table: [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)],
+    "array": lambda table: np.array(list(table.values()), dtype=object).T,
+    "pandas": pd.DataFrame,
+    "polars": pl.DataFrame,
+    "arrow": pa.table,
+    "frame": Frame,
+}
+
+
+@pytest.mark.parametrize("library", FRAMES)
+def test_the_default_set_reads_mixed_tables_of_every_library(library: str) -> None:
+    random = np.random.default_rng(8)
+    table: dict[str, list[Any]] = {
+        "colour": [None if one == "?" else str(one) for one in random.choice(["red", "green", "blue", "?"], 90)],
+        "size": [None if x < 0.1 else float(x) for x in random.random(90)],
+    }
+    numbers = [(2.0 if c == "red" else 0.0) + (s or 0.0) for c, s in zip(*table.values(), strict=True)]
+    classes = ["big" if number > 1.2 else "small" for number in numbers]
+    make = FRAMES[library]
+    models = [StackingClassifier().fit(one, classes) for one in (table, make(table))]
+    np.testing.assert_allclose(models[0].predict_proba(NEW), models[1].predict_proba(make(NEW)))
+    regressors = [StackingRegressor(passthrough=True).fit(one, numbers) for one in (table, make(table))]
+    np.testing.assert_allclose(regressors[0].predict(NEW), regressors[1].predict(make(NEW)))
+
+
+def test_it_can_be_cross_validated() -> None:
+    iris = datasets.load_iris()
+    assert cross_val_score(StackingClassifier(), iris.X, iris.y, cv=3).mean() > 0.9
+
+
+def test_two_rows_and_rare_classes_are_learned() -> None:
+    assert StackingClassifier().fit([[1.0], [2.0]], ["a", "b"]).predict([[0.0]]).shape == (1,)
+    assert StackingRegressor().fit([[1.0], [2.0]], [1.0, 2.0]).predict([[1.0]]).shape == (1,)
+    X, y = load_iris(return_X_y=True)
+    y[0] = 7
+    assert StackingClassifier().fit(X, y).classes_.tolist() == [0, 1, 2, 7]
+
+
+def test_a_deal_leaves_each_row_out_once_and_no_class_unlearned() -> None:
+    y = np.array(["a"] * 7 + ["b"] * 3 + ["c"] * 2 + ["d"])
+    dealt = list(Deal(5).split(y, y))
+    assert sorted(row for _, left_out in dealt for row in left_out.tolist()) == list(range(13))
+    for learned, left_out in dealt:
+        assert set(y[learned]) == {"a", "b", "c", "d"}
+        assert set(learned) & set(left_out) <= {12}
+    sizes = [len(left_out) for _, left_out in dealt]
+    assert max(sizes) - min(sizes) <= 1
+
+
+@pytest.mark.parametrize(
+    ("model", "sentence"),
+    [
+        (StackingClassifier(stack_method="guess"), "stack_method is 'guess'; give one of 'auto'"),
+        (StackingClassifier(final_estimator=3), "final_estimator is 3; give an estimator"),
+        (StackingRegressor([("a", SVC())]), "the member 'a' is a SVC, which should be a regressor"),
+    ],
+)
+def test_a_parameter_that_makes_no_sense_gets_one_sentence(model: Any, sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        model.fit([[1], [2], [3]], [0, 1, 1])
+
+
+SMALL_SETS = [
+    StackingClassifier([("bayes", GaussianNB()), ("tree", DecisionTreeClassifier(max_depth=4))]),
+    StackingRegressor([("ridge", Ridge()), ("tree", DecisionTreeRegressor(max_depth=4))]),
+]
+FOLDS = {"check_sample_weight_equivalence_on_dense_data": "copies of a row are dealt to folds, a weight is not"}
+NO_WEIGHTS = dict.fromkeys(
+    ["check_sample_weight_equivalence_on_dense_data", "check_sample_weights_not_overwritten"],
+    "k-nearest neighbours, in the default set, take no weights",
+)
+
+
+@parametrize_with_checks(SMALL_SETS, expected_failed_checks=lambda model: FOLDS)
+def test_stacking_passes_the_checks_of_scikit_learn(estimator: Any, check: Callable[[Any], None]) -> None:
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks([StackingClassifier(), StackingRegressor()], expected_failed_checks=lambda model: NO_WEIGHTS)
+def test_the_default_set_passes_them_too(estimator: Any, check: Callable[[Any], None]) -> None:
+    check(estimator)
