@@ -13,6 +13,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from scipy.stats import chisquare
 from sklearn import config_context
 from sklearn import datasets as scikit
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -142,6 +143,14 @@ def test_columns_are_drawn_with_or_without_replacement(size, n_seen, twice):
     repeated = [len(np.unique(places)) < n_seen for places in model.estimators_features_]
     assert any(repeated) == (twice and n_seen > 1)
     assert [member.n_features_in_ for member in model.estimators_] == [n_seen] * 60
+
+
+def test_every_choice_of_columns_is_as_likely():
+    X, y, _ = number_table(10)
+    model = RandomSubspaceClassifier(DecisionTreeClassifier(max_depth=0), n_estimators=2000, random_state=0).fit(X, y)
+    counts = np.unique(model.estimators_features_, axis=0, return_counts=True)[1]
+    assert len(counts) == 10  # 2 of 5 columns
+    assert chisquare(counts).pvalue > 0.001
 
 
 BASES = {

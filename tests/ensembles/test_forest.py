@@ -450,6 +450,19 @@ def test_mistakes_are_named(parameters, words):
     assert "\n" not in str(caught.value)
 
 
+def test_auto_draws_more_columns_where_that_errs_clearly_less():
+    random = np.random.default_rng(0)
+    X = random.integers(0, 2, (400, 9))
+    parity = X[:, 0] ^ X[:, 1] ^ X[:, 2]
+    usual = RandomForestClassifier(n_estimators=60, max_features="sqrt", min_samples_leaf=1, random_state=0)
+    chosen = RandomForestClassifier(n_estimators=60, oob_score=True, random_state=0).fit(X, parity)
+    assert chosen.shape_.max_features == 9
+    assert chosen.oob_score_ > usual.set_params(oob_score=True).fit(X, parity).oob_score_
+    noise = RandomForestClassifier(n_estimators=60, random_state=0).fit(random.normal(size=(300, 16)), parity[:300])
+    assert (noise.shape_.max_features, noise.shape_.min_samples_leaf) == (4, 1)
+    assert RandomForestClassifier(n_estimators=5).fit(X, parity).shape_.max_features == 3
+
+
 def test_progress_is_told_for_every_tree(monkeypatch):
     seen = []
     lock = threading.Lock()
@@ -474,15 +487,16 @@ FULL_TREES = (
     "full trees answer every training row right, whatever it weighs, so noise of the light class stays; scikit-learn's "
     "own forests pass by a limit on leaf weight that the check sets for them"
 )
-NOT_APPLICABLE = {
-    "check_sample_weight_equivalence_on_dense_data": CHANCE,
-    "check_class_weight_classifiers": FULL_TREES,
-}
+
+
+def not_applicable(model: Any) -> dict[str, str]:
+    reasons = {"check_class_weight_classifiers": FULL_TREES}
+    return reasons | ({"check_sample_weight_equivalence_on_dense_data": CHANCE} if model.bootstrap else {})
 
 
 @parametrize_with_checks(
     [learner(n_estimators=10, random_state=0) for learner in FORESTS],
-    expected_failed_checks=lambda model: NOT_APPLICABLE,
+    expected_failed_checks=not_applicable,
 )
 def test_forests_pass_the_checks_of_scikit_learn(estimator, check):
     check(estimator)

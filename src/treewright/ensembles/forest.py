@@ -20,8 +20,9 @@ class RandomForestClassifier(ForestClassifier):
         How a split is rated.
     categorical : {"subset", "multiway", "one_vs_rest"}, default="subset"
         How a column of categories is split: into two groups, into a branch per category, or one against all others.
-    max_features : int, float, "sqrt", "log2" or None, default="sqrt"
-        How many columns, or which share, to draw for each node. Fewer make the trees differ more.
+    max_features : "auto", int, float, "sqrt", "log2" or None, default="auto"
+        How many columns, or which share, to draw for each node; None looks at all. Fewer make the trees differ more.
+        "auto" tries some on tables of up to 10,000 rows, and keeps what errs least on rows that trees have not seen.
     bootstrap : bool, default=True
         Whether each tree gets a sample of the rows, drawn with replacement, or all rows.
     max_samples : int, float or None, default=None
@@ -35,8 +36,9 @@ class RandomForestClassifier(ForestClassifier):
         Most tests from the root to a leaf. Full trees are usual: averaging is what keeps a forest from overfitting.
     min_samples_split : int or float, default=2
         Least rows, or share of all rows, of a node that is split.
-    min_samples_leaf : int or float, default=1
-        Least rows, or share of all rows, on both sides of a split. Raise it for smoother answers.
+    min_samples_leaf : "auto", int or float, default="auto"
+        Least rows, or share of all rows, on both sides of a split. Larger leaves make smoother answers. "auto" tries
+        1, 3 and 10 in the same way; large tables take 1.
     min_gain : float, default=0.0
         Least gain of a split, in the unit of the criterion.
     max_leaf_nodes : int or None, default=None
@@ -96,14 +98,14 @@ class RandomForestClassifier(ForestClassifier):
         n_estimators: int | str = "auto",
         criterion: str = "gini",
         categorical: str = "subset",
-        max_features: int | float | str | None = "sqrt",
+        max_features: int | float | str | None = "auto",
         bootstrap: bool = True,
         max_samples: int | float | None = None,
         vote: str = "average",
         class_weight: Any = None,
         max_depth: int | None = None,
         min_samples_split: int | float = 2,
-        min_samples_leaf: int | float = 1,
+        min_samples_leaf: int | float | str = "auto",
         min_gain: float = 0.0,
         max_leaf_nodes: int | None = None,
         missing: Any = "learned",
@@ -157,8 +159,9 @@ class RandomForestRegressor(ForestRegressor):
         How a split is rated, and what a leaf answers.
     categorical : {"subset", "multiway", "one_vs_rest"}, default="subset"
         How a column of categories is split: into two groups, into a branch per category, or one against all others.
-    max_features : int, float, "sqrt", "log2" or None, default=1 / 3
-        How many columns, or which share, to draw for each node. Fewer make the trees differ more.
+    max_features : "auto", int, float, "sqrt", "log2" or None, default="auto"
+        How many columns, or which share, to draw for each node; None looks at all. Fewer make the trees differ more.
+        "auto" tries some on tables of up to 10,000 rows, and keeps what errs least on rows that trees have not seen.
     bootstrap : bool, default=True
         Whether each tree gets a sample of the rows, drawn with replacement, or all rows.
     max_samples : int, float or None, default=None
@@ -167,8 +170,9 @@ class RandomForestRegressor(ForestRegressor):
         Most tests from the root to a leaf. Full trees are usual: averaging is what keeps a forest from overfitting.
     min_samples_split : int or float, default=2
         Least rows, or share of all rows, of a node that is split.
-    min_samples_leaf : int or float, default=1
-        Least rows, or share of all rows, on both sides of a split. Raise it for smoother answers.
+    min_samples_leaf : "auto", int or float, default="auto"
+        Least rows, or share of all rows, on both sides of a split. Larger leaves make smoother answers. "auto" tries
+        1, 3 and 10 in the same way; large tables take 1.
     min_gain : float, default=0.0
         Least gain of a split, in the unit of the criterion.
     max_leaf_nodes : int or None, default=None
@@ -226,12 +230,12 @@ class RandomForestRegressor(ForestRegressor):
         n_estimators: int | str = "auto",
         criterion: str = "squared_error",
         categorical: str = "subset",
-        max_features: int | float | str | None = 1 / 3,
+        max_features: int | float | str | None = "auto",
         bootstrap: bool = True,
         max_samples: int | float | None = None,
         max_depth: int | None = None,
         min_samples_split: int | float = 2,
-        min_samples_leaf: int | float = 1,
+        min_samples_leaf: int | float | str = "auto",
         min_gain: float = 0.0,
         max_leaf_nodes: int | None = None,
         missing: Any = "learned",
@@ -285,8 +289,9 @@ class ExtraTreesClassifier(ForestClassifier):
         How a split is rated.
     categorical : {"subset", "multiway", "one_vs_rest"}, default="subset"
         How a column of categories is split: into two groups, into a branch per category, or one against all others.
-    max_features : int, float, "sqrt", "log2" or None, default="sqrt"
-        How many columns, or which share, to draw for each node. Fewer make the trees differ more.
+    max_features : "auto", int, float, "sqrt", "log2" or None, default="auto"
+        How many columns, or which share, to draw for each node; None looks at all. Fewer make the trees differ more.
+        "auto" tries some on tables of up to 10,000 rows, and keeps what errs least on rows that trees have not seen.
     bootstrap : bool, default=False
         Whether each tree gets a sample of the rows, drawn with replacement, or all rows.
     max_samples : int, float or None, default=None
@@ -300,8 +305,9 @@ class ExtraTreesClassifier(ForestClassifier):
         Most tests from the root to a leaf. Full trees are usual: averaging is what keeps a forest from overfitting.
     min_samples_split : int or float, default=2
         Least rows, or share of all rows, of a node that is split.
-    min_samples_leaf : int or float, default=1
-        Least rows, or share of all rows, on both sides of a split. Raise it for smoother answers.
+    min_samples_leaf : "auto", int or float, default="auto"
+        Least rows, or share of all rows, on both sides of a split. Larger leaves make smoother answers. "auto" tries
+        1, 3 and 10 in the same way; large tables take 1.
     min_gain : float, default=0.0
         Least gain of a split, in the unit of the criterion.
     max_leaf_nodes : int or None, default=None
@@ -361,14 +367,14 @@ class ExtraTreesClassifier(ForestClassifier):
         n_estimators: int | str = "auto",
         criterion: str = "gini",
         categorical: str = "subset",
-        max_features: int | float | str | None = "sqrt",
+        max_features: int | float | str | None = "auto",
         bootstrap: bool = False,
         max_samples: int | float | None = None,
         vote: str = "average",
         class_weight: Any = None,
         max_depth: int | None = None,
         min_samples_split: int | float = 2,
-        min_samples_leaf: int | float = 1,
+        min_samples_leaf: int | float | str = "auto",
         min_gain: float = 0.0,
         max_leaf_nodes: int | None = None,
         missing: Any = "learned",
@@ -422,8 +428,9 @@ class ExtraTreesRegressor(ForestRegressor):
         How a split is rated, and what a leaf answers.
     categorical : {"subset", "multiway", "one_vs_rest"}, default="subset"
         How a column of categories is split: into two groups, into a branch per category, or one against all others.
-    max_features : int, float, "sqrt", "log2" or None, default=1.0
-        How many columns, or which share, to draw for each node. Fewer make the trees differ more.
+    max_features : "auto", int, float, "sqrt", "log2" or None, default="auto"
+        How many columns, or which share, to draw for each node; None looks at all. Fewer make the trees differ more.
+        "auto" tries some on tables of up to 10,000 rows, and keeps what errs least on rows that trees have not seen.
     bootstrap : bool, default=False
         Whether each tree gets a sample of the rows, drawn with replacement, or all rows.
     max_samples : int, float or None, default=None
@@ -432,8 +439,9 @@ class ExtraTreesRegressor(ForestRegressor):
         Most tests from the root to a leaf. Full trees are usual: averaging is what keeps a forest from overfitting.
     min_samples_split : int or float, default=2
         Least rows, or share of all rows, of a node that is split.
-    min_samples_leaf : int or float, default=1
-        Least rows, or share of all rows, on both sides of a split. Raise it for smoother answers.
+    min_samples_leaf : "auto", int or float, default="auto"
+        Least rows, or share of all rows, on both sides of a split. Larger leaves make smoother answers. "auto" tries
+        1, 3 and 10 in the same way; large tables take 1.
     min_gain : float, default=0.0
         Least gain of a split, in the unit of the criterion.
     max_leaf_nodes : int or None, default=None
@@ -491,12 +499,12 @@ class ExtraTreesRegressor(ForestRegressor):
         n_estimators: int | str = "auto",
         criterion: str = "squared_error",
         categorical: str = "subset",
-        max_features: int | float | str | None = 1.0,
+        max_features: int | float | str | None = "auto",
         bootstrap: bool = False,
         max_samples: int | float | None = None,
         max_depth: int | None = None,
         min_samples_split: int | float = 2,
-        min_samples_leaf: int | float = 1,
+        min_samples_leaf: int | float | str = "auto",
         min_gain: float = 0.0,
         max_leaf_nodes: int | None = None,
         missing: Any = "learned",

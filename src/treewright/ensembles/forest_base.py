@@ -10,7 +10,7 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from treewright.ensembles.forest_growth import Bagging, ForestPlan, bags_of, grow_trees
+from treewright.ensembles.forest_growth import Bagging, ForestPlan, Shape, bags_of, choose_shape, grow_trees
 from treewright.ensembles.progress import check_progress, follow
 from treewright.learners.parameters import (
     CLASS_CRITERIA,
@@ -42,8 +42,10 @@ class ForestLearner(TableLearner):
     _random_cuts: ClassVar[bool]
     _criteria: ClassVar[tuple[str, ...]]
     _tree_learner: ClassVar[type]
+    _offered_leaves: ClassVar[tuple[int, ...]]
 
     forest_: Forest | TreeList
+    shape_: Shape
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Grow the trees.
@@ -58,12 +60,19 @@ class ForestLearner(TableLearner):
             A row of weight 2 counts as two rows; one of weight 0 is left out.
         """
         check_progress(self.progress)
+        if not self.warm_start:
+            self.__dict__.pop("shape_", None)
         single = self._single_tree()
         table = self._read_table(X)
         training = self._read_training(table, y, sample_weight)
         earlier = getattr(self, "forest_", None) if self.warm_start else None
         plan = self._plan(single, training, self._forest_seed(earlier))
         n_trees = self._count_trees(len(training.answers))
+        if earlier is None:
+            shape = choose_shape(training, plan, self._shapes(len(table.columns)), n_trees)
+        else:
+            shape = self.shape_
+        plan = shape.of(plan)
         first = 0 if earlier is None else len(earlier)
         if first > n_trees:
             raise ValueError(
@@ -80,7 +89,7 @@ class ForestLearner(TableLearner):
         self._keep_classes(training.classes)
         self.n_features_in_ = len(table.columns)
         self.n_estimators_ = n_trees
-        self.seed_ = plan.seed
+        self.seed_, self.shape_ = plan.seed, shape
         self.forest_ = forest
         self._keep_out_of_bag(out_of_bag, training)
         return self
@@ -155,11 +164,22 @@ class ForestLearner(TableLearner):
         parameters = {name: getattr(self, name) for name in shared if name not in ("random_state", "n_jobs")}
         if parameters.get("class_weight") == "balanced_subsample":
             parameters["class_weight"] = None
-        splitter = "random" if self._random_cuts else "best"
-        return self._tree_learner(**(parameters | {"splitter": splitter, "max_features": self._features_per_node()}))
+        parameters["splitter"] = "random" if self._random_cuts else "best"
+        shape = getattr(self, "shape_", None) or self._shapes(1)[0]
+        parameters |= {"max_features": shape.max_features, "min_samples_leaf": shape.min_samples_leaf}
+        return self._tree_learner(**parameters)
 
-    def _features_per_node(self) -> Any:
-        return self.max_features
+    def _shapes(self, n_columns: int) -> list[Shape]:
+        """What to choose among: for each "auto" all that is offered, the usual first."""
+        columns, leaves = [self.max_features], [self.min_samples_leaf]
+        if is_auto(self.max_features):
+            columns = list(dict.fromkeys(self._offered_columns(n_columns)))
+        if is_auto(self.min_samples_leaf):
+            leaves = list(self._offered_leaves)
+        return [Shape(number, size) for number in columns for size in leaves]
+
+    def _offered_columns(self, n_columns: int) -> list[int]:
+        raise NotImplementedError
 
     def _plan(self, single: Any, training: Training, seed: int) -> ForestPlan:
         n_bins = self.max_bins
@@ -188,7 +208,7 @@ class ForestLearner(TableLearner):
         return Bagging(count_draws("max_samples", size, n_rows), replace=True)
 
     def _count_trees(self, n_rows: int) -> int:
-        if isinstance(self.n_estimators, str) and self.n_estimators == "auto":
+        if is_auto(self.n_estimators):
             return min(max(ROWS_IN_ALL // n_rows, FEWEST_TREES), MOST_TREES)
         if not is_whole(self.n_estimators, 1):
             raise parameter_error("n_estimators", self.n_estimators, "a whole number of 1 or more, or 'auto'")
@@ -233,6 +253,10 @@ class ForestClassifier(ClassAnswers, ForestLearner):
 
     _criteria: ClassVar[tuple[str, ...]] = CLASS_CRITERIA
     _tree_learner: ClassVar[type] = DecisionTreeClassifier
+    _offered_leaves = (1, 3, 10)
+
+    def _offered_columns(self, n_columns: int) -> list[int]:
+        return [max(1, round(n_columns**0.5)), -(-n_columns // 3), n_columns]
 
     def _by_majority(self) -> bool:
         if not isinstance(self.vote, str) or self.vote not in ("average", "majority"):
@@ -260,6 +284,10 @@ class ForestRegressor(NumberAnswers, ForestLearner):
 
     _criteria: ClassVar[tuple[str, ...]] = NUMBER_CRITERIA
     _tree_learner: ClassVar[type] = DecisionTreeRegressor
+    _offered_leaves = (1, 3, 10)
+
+    def _offered_columns(self, n_columns: int) -> list[int]:
+        return [-(-n_columns // 3), max(1, round(n_columns**0.5)), -(-2 * n_columns // 3), n_columns]
 
     def predict_quantiles(self, X: Any, quantiles: Any = (0.1, 0.5, 0.9)) -> np.ndarray:
         """Quantiles of the target given a row: a column each (Meinshausen 2006).
@@ -328,6 +356,10 @@ class Members(Sequence[Any]):
             if hasattr(forest, name):
                 setattr(member, name, getattr(forest, name))
         return member
+
+
+def is_auto(parameter: Any) -> bool:
+    return isinstance(parameter, str) and parameter == "auto"
 
 
 def count_draws(name: str, size: Any, n_rows: int) -> int:

@@ -28,6 +28,13 @@ from treewright.learners.tables import Training
 from treewright.tree.forest import Forest
 from treewright.tree.tree_list import TreeList
 
+# "auto" tries shapes on tables up to this size, with so many trees each, whose draws are not those of the forest; the
+# usual shape gives way to one that is better by so many standard errors.
+MOST_ROWS_TO_TRY = 10_000
+TRIAL_TREES = 50
+LEAST_CERTAINTY = 2.0
+TRIAL_STREAM = 0x1B873593
+
 BINNED_CRITERIA = ("gini", "information_gain", "squared_error")
 
 
@@ -44,6 +51,60 @@ class ForestPlan:
     unseen: str
     seed: int
     n_jobs: int | None
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What "auto" chooses: how many columns to draw for each node, and the least size of a leaf."""
+
+    max_features: Any
+    min_samples_leaf: Any
+
+    def of(self, plan: ForestPlan) -> ForestPlan:
+        """The plan with this choice."""
+        tree = replace(plan.tree, max_features=self.max_features, min_samples_leaf=self.min_samples_leaf)
+        return replace(plan, tree=tree)
+
+
+def choose_shape(training: Training, plan: ForestPlan, shapes: Sequence[Shape], n_trees: int) -> Shape:
+    """The shape whose trees err least on rows that they have not seen, by a small forest each.
+
+    Another than the first is only taken if it errs less on so many more rows that chance is unlikely to be why. Large
+    tables, forests smaller than the trials, and trees that cannot be grown in bytes take the first.
+    """
+    n_rows = len(training.answers)
+    pays = len(shapes) > 1 and n_trees >= TRIAL_TREES and n_rows <= MOST_ROWS_TO_TRY
+    if not pays or not fits_in_bytes(training, plan):
+        return shapes[0]
+    trial = replace(plan, bagging=Bagging(n_rows), seed=plan.seed ^ TRIAL_STREAM)
+    bags = bags_of(trial, TRIAL_TREES, n_rows)
+    losses = []
+    for shape in shapes:
+        forest = grow_in_bytes(training, shape.of(trial), range(TRIAL_TREES), _no_tick)
+        losses.append(losses_out_of_bag(forest, training, bags, plan.n_jobs))
+    advantages = [certainty_of_gain(losses[0] - loss) for loss in losses]
+    best = int(np.argmax(advantages))
+    return shapes[best] if advantages[best] > LEAST_CERTAINTY else shapes[0]
+
+
+def losses_out_of_bag(forest: Forest, training: Training, bags: np.ndarray, n_jobs: int | None) -> np.ndarray:
+    """What trees that have not seen a row lose on it, times its weight: 1 for a wrong class, else the squared error."""
+    answers = forest.answers(forest.code(training.values, n_jobs), bags=bags, n_jobs=n_jobs)
+    if training.target.is_classes:
+        losses = (answers.argmax(axis=1) != training.answers).astype(np.float64)
+    else:
+        losses = (answers[:, 0] - training.answers) ** 2
+    return np.where(np.isnan(answers[:, 0]), 0.0, losses) * training.weights
+
+
+def certainty_of_gain(gains: np.ndarray) -> float:
+    """How many standard errors the mean gain per row lies above 0."""
+    spread = gains.std()
+    return float(gains.mean() / spread * np.sqrt(len(gains))) if spread > 0.0 else 0.0
+
+
+def _no_tick(_: int) -> None:
+    """Trials are too short to be told of."""
 
 
 def fits_in_bytes(training: Training, plan: ForestPlan) -> bool:

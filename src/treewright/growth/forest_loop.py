@@ -27,6 +27,7 @@ from treewright.growth.layout import ONE, YES, ZERO, has_bit
 
 # A copy of a node's codes pays if its columns are looked at often enough below it.
 MOST_COLUMNS_PER_DRAWN = 12
+LARGE_TABLE = 1 << 23
 
 
 @entry
@@ -384,6 +385,8 @@ def grow_tree(work, centre, by_class):
     """Grow the tree whose root waits."""
     block = len(work.block_rows)
     pays = len(work.n_codes) <= MOST_COLUMNS_PER_DRAWN * work.max_features
+    # A column of extra trees is looked at twice only, so that the copy pays for large tables alone.
+    pays = pays and (not work.random_cuts or work.all_codes.size > LARGE_TABLE)
     recentre = by_class is None and not work.exact
     while work.n_waiting > 0 and work.stop[0] == 0:
         at = work.n_waiting - 1
