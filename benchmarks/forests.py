@@ -196,10 +196,12 @@ def show_scaling() -> None:
     X, y = floats(1_000_000, 20)
     RandomForestClassifier(n_estimators=2, n_jobs=THREADS).fit(X[:2000], y[:2000])
     found = {}
-    for n_rows, n_trees in ((10_000, 200), (30_000, 100), (100_000, 40), (300_000, 16), (1_000_000, 6)):
+    for n_rows, n_trees in ((10_000, 500), (30_000, 200), (100_000, 100), (300_000, 50), (1_000_000, 24)):
         best = math.inf
         for _ in range(2):
-            model = RandomForestClassifier(n_estimators=n_trees, n_jobs=THREADS, random_state=0)
+            model = RandomForestClassifier(
+                n_estimators=n_trees, max_features="sqrt", min_samples_leaf=1, n_jobs=THREADS, random_state=0
+            )
             best = min(best, race([Contestant("fit", lambda: model.fit(X[:n_rows], y[:n_rows]))], 1)[0].best)  # noqa: B023
         found[n_rows] = best / n_trees
     unit = found[100_000] / (100_000 * math.log(100_000))

@@ -25,6 +25,7 @@ from treewright import (
     RandomForestClassifier,
     RandomForestRegressor,
     datasets,
+    diversity,
 )
 from treewright.ensembles.forest_growth import Bagging
 from treewright.growth.forest_engine import bag_of_tree, choose_forest_form
@@ -420,6 +421,18 @@ def test_a_row_among_the_wrong_class_is_an_outlier():
     assert scores[0] > 10.0
 
 
+@pytest.mark.parametrize("learner", FORESTS)
+def test_diversity_is_told_of_forests(learner):
+    table = mixed_table(100)
+    y = target_of(learner, table)
+    model = learner(n_estimators=5, random_state=0).fit(table[0], y)
+    found = diversity(model, table[0], y)
+    wrong = [np.mean((member.predict(table[0]) - y) ** 2) for member in model.estimators_]
+    if "Classifier" in learner.__name__:
+        wrong = [np.mean(member.predict(table[0]) != y) for member in model.estimators_]
+    np.testing.assert_allclose(found.errors, wrong)
+
+
 def test_importances_tell_the_column_that_matters():
     random = np.random.default_rng(0)
     X = random.normal(size=(500, 4))
@@ -433,6 +446,9 @@ def test_importances_tell_the_column_that_matters():
     [
         ({"n_estimators": 0}, "n_estimators is 0"),
         ({"vote": "loud"}, "vote is 'loud'"),
+        ({"oob_score": "yes"}, "oob_score is 'yes'"),
+        ({"bootstrap": "no"}, "bootstrap is 'no'"),
+        ({"max_samples": 10**7}, "max_samples is 10000000"),
         ({"max_bins": 300}, "max_bins is 300"),
         ({"monotone": {"nothing": 1}}, "'nothing', which is not in the table"),
         ({"monotone": {"kind": 1}}, "have no order"),
@@ -446,7 +462,7 @@ def test_importances_tell_the_column_that_matters():
 def test_mistakes_are_named(parameters, words):
     table = mixed_table(30)
     with pytest.raises(ValueError, match=words) as caught:
-        RandomForestClassifier(**({"n_estimators": 2} | parameters)).fit(table[0], table[1] > 0).predict(table[0])
+        RandomForestClassifier(**({"n_estimators": 2} | parameters)).fit(table[0], table[1] > 0)
     assert "\n" not in str(caught.value)
 
 

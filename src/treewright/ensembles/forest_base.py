@@ -32,6 +32,9 @@ from treewright.tree.tree_list import TreeList
 ROWS_IN_ALL = 2_000_000
 FEWEST_TREES, MOST_TREES = 100, 500
 
+# How often a row is drawn is counted in two bytes.
+MOST_DRAWS = 10_000
+
 # What a fitted forest has besides its trees; gone when it is fitted again without them.
 _OPTIONAL = ("oob_score_", "oob_decision_function_", "oob_prediction_")
 
@@ -59,7 +62,7 @@ class ForestLearner(TableLearner):
         sample_weight : one number per row, a single number or None
             A row of weight 2 counts as two rows; one of weight 0 is left out.
         """
-        check_progress(self.progress)
+        self._check_choices()
         if not self.warm_start:
             self.__dict__.pop("shape_", None)
         single = self._single_tree()
@@ -158,6 +161,16 @@ class ForestLearner(TableLearner):
     def _by_majority(self) -> bool:
         return False
 
+    def _check_choices(self) -> None:
+        """Refuse choices that make no sense before any work is done."""
+        check_progress(self.progress)
+        for name in ("bootstrap", "warm_start"):
+            if not isinstance(getattr(self, name), bool | np.bool_):
+                raise parameter_error(name, getattr(self, name), "True or False")
+        if not callable(self.oob_score) and not isinstance(self.oob_score, bool | np.bool_):
+            raise parameter_error("oob_score", self.oob_score, "True, False or a function of truth and answers")
+        self._by_majority()
+
     def _single_tree(self) -> Any:
         """The kind of tree that the forest is made of, as a learner."""
         shared = set(self._tree_learner().get_params()) & set(self.get_params(deep=False))
@@ -232,17 +245,17 @@ class ForestLearner(TableLearner):
             return None
         bags = bags_of(plan, len(forest), len(training.answers))
         codes = forest.code(training.values, self.n_jobs)
-        return forest.answers(codes, majority=self._by_majority(), bags=bags, n_jobs=self.n_jobs)
+        answers = forest.answers(codes, majority=self._by_majority(), bags=bags, n_jobs=self.n_jobs)
+        if np.isnan(answers[:, 0]).all():
+            raise ValueError("every tree has seen every row, so there is nothing out of bag; grow more trees")
+        return answers
 
     def _keep_out_of_bag(self, answers: np.ndarray | None, training: Training) -> None:
         for name in _OPTIONAL:
             self.__dict__.pop(name, None)
         if answers is None:
             return
-        known = ~np.isnan(answers[:, 0])
-        if not known.any():
-            raise ValueError("every tree has seen every row, so there is nothing out of bag; grow more trees")
-        self._keep_out_of_bag_answers(answers, training, known)
+        self._keep_out_of_bag_answers(answers, training, ~np.isnan(answers[:, 0]))
 
     def _keep_out_of_bag_answers(self, answers: np.ndarray, training: Training, known: np.ndarray) -> None:
         raise NotImplementedError
@@ -288,6 +301,9 @@ class ForestRegressor(NumberAnswers, ForestLearner):
 
     def _offered_columns(self, n_columns: int) -> list[int]:
         return [-(-n_columns // 3), max(1, round(n_columns**0.5)), -(-2 * n_columns // 3), n_columns]
+
+    def _member_answers(self, X: Any) -> np.ndarray:
+        return super()._member_answers(X)[:, :, 0]
 
     def predict_quantiles(self, X: Any, quantiles: Any = (0.1, 0.5, 0.9)) -> np.ndarray:
         """Quantiles of the target given a row: a column each (Meinshausen 2006).
@@ -366,11 +382,16 @@ def count_draws(name: str, size: Any, n_rows: int) -> int:
     """How many rows to draw: all, a number of them, or a share, which may be more than 1."""
     if size is None:
         return n_rows
+    wanted = "a whole number of rows, a share of them above 0.0, or None for all"
     if is_whole(size, 1):
-        return int(size)
-    if is_real(size) and not isinstance(size, int) and size > 0.0:
-        return max(1, round(float(size) * n_rows))
-    raise parameter_error(name, size, "a whole number of rows, a share of them above 0.0, or None for all")
+        n_draws = int(size)
+    elif is_real(size) and not isinstance(size, int) and size > 0.0:
+        n_draws = max(1, round(float(size) * n_rows))
+    else:
+        raise parameter_error(name, size, wanted)
+    if n_draws > MOST_DRAWS * n_rows:
+        raise parameter_error(name, size, f"{wanted}; at most {MOST_DRAWS} draws per row")
+    return n_draws
 
 
 def read_monotone(monotone: Any, columns: tuple[Column, ...]) -> np.ndarray:

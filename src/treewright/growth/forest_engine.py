@@ -118,6 +118,7 @@ def grow_forest(
     stop = np.zeros(1, np.uint8)
     room_of_thread = threading.local()
     n_rows = codes.shape[1]
+    codes_by_row = np.ascontiguousarray(codes.T)
     of_rows = goal.weights if len(goal.weights) else None
     centre = 0.0 if goal.n_classes else float(np.average(goal.targets, weights=of_rows))
     size = max(1, min(ROWS_AT_A_TIME // n_rows, -(-len(trees) // (4 * n_threads))))
@@ -127,6 +128,7 @@ def grow_forest(
             room_of_thread.counts, room_of_thread.order = np.empty(n_rows, np.uint16), bagging.room(n_rows)
             room_of_thread.arrays = make_room(
                 codes,
+                codes_by_row,
                 bins,
                 goal.targets,
                 n_trees=size,

@@ -5,13 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from treewright.growth.draws import GOLDEN, scramble
-from treewright.growth.forest_search import THIRTY_TWO, last_code_below, search_columns
+from treewright.growth.forest_codes import THIRTY_TWO, last_code_below
+from treewright.growth.forest_moments import LOW_HALF
+from treewright.growth.forest_search import search_columns
 from treewright.growth.forest_walk import pack_leaf, pack_set, pack_split
 from treewright.growth.forest_work import (
     END_OF_ENTRIES,
     END_OF_LEAVES,
     END_OF_NODES,
     END_OF_SETS,
+    LARGE_TABLE,
     NODE_DEPTH,
     NODE_HI,
     NODE_INDEX,
@@ -27,7 +30,6 @@ from treewright.growth.layout import ONE, YES, ZERO, has_bit
 
 # A copy of a node's codes pays if its columns are looked at often enough below it.
 MOST_COLUMNS_PER_DRAWN = 12
-LARGE_TABLE = 1 << 23
 
 
 @entry
@@ -93,10 +95,11 @@ def take_rows(work, counts, weights, factors, centre):
             weight *= weights[row]
         if len(factors) > 0:
             weight *= factors[np.int64(targets[row])]
-        stats[row, 0] = weight
-        stats[row, 1] = weight * (targets[row] - centre)
         if work.exact:
             work.all_packed[row] = (np.int64(count) << 32) + np.int64(count) * np.int64(targets[row])
+        if not work.exact or not work.plain:
+            stats[row, 0] = weight
+            stats[row, 1] = weight * (targets[row] - centre)
     return np.int64(n_rows)
 
 
@@ -326,31 +329,51 @@ def place_cut(work):
 
 @kernel
 def open_block(work, lo, hi, recentre):
-    """Copy the codes, targets and weights of some rows next to each other, and go on with the copies."""
-    n_rows = np.uint64(hi - lo)
-    rows = work.all_rows
+    """Copy the codes, targets and weights of some rows next to each other, and go on with the copies.
+
+    The codes come from the table that has them row by row: that is one place in memory per row, not one per column.
+    """
+    n_rows, n_columns = np.uint64(hi - lo), np.uint64(len(work.n_codes))
+    rows, by_row, codes = work.all_rows, work.codes_by_row, work.block_codes
     first = np.uint64(lo)
-    for column in range(np.uint64(len(work.n_codes))):
-        line, copy = work.all_codes[column], work.block_codes[column]
-        for i in range(n_rows):
-            copy[i] = line[rows[first + i]]
+    for i in range(n_rows):
+        row = rows[first + i]
+        for column in range(n_columns):
+            codes[column, i] = by_row[row, column]
+        work.block_rows[i] = i
+    if work.exact:
+        copy_packed(work, rows, first, n_rows)
+    else:
+        copy_stats(work, rows, first, n_rows, recentre)
+    work.codes, work.rows, work.stats = work.block_codes, work.block_rows, work.block_stats
+    work.packed, work.targets = work.block_packed, work.block_targets
+
+
+@kernel
+def copy_packed(work, rows, first, n_rows):
+    """What whole-numbered rows add to the sums of a node, into the block."""
+    for i in range(n_rows):
+        both = work.all_packed[rows[first + i]]
+        work.block_packed[i] = both
+        work.block_stats[i, 0] = np.float64(both >> 32)
+        work.block_stats[i, 1] = np.float64(both & LOW_HALF)
+
+
+@kernel
+def copy_stats(work, rows, first, n_rows, recentre):
+    """What rows add to the sums of a node, into the block; targets are taken from their mean there, if asked."""
     weight = total = 0.0
     for i in range(n_rows):
         row = rows[first + i]
-        work.block_rows[i] = i
         work.block_stats[i, 0] = work.all_stats[row, 0]
         work.block_stats[i, 1] = work.all_stats[row, 1]
         work.block_targets[i] = work.all_targets[row]
-        if work.exact:
-            work.block_packed[i] = work.all_packed[row]
         weight += work.all_stats[row, 0]
         total += work.all_stats[row, 1]
     if recentre:
         work.centre += total / weight
         for i in range(n_rows):
             work.block_stats[i, 1] = work.block_stats[i, 0] * (work.block_targets[i] - work.centre)
-    work.codes, work.rows, work.stats = work.block_codes, work.block_rows, work.block_stats
-    work.packed, work.targets = work.block_packed, work.block_targets
 
 
 @kernel
@@ -358,6 +381,21 @@ def close_block(work, centre):
     work.codes, work.rows, work.stats = work.all_codes, work.all_rows, work.all_stats
     work.packed, work.targets = work.all_packed, work.all_targets
     work.centre = centre
+
+
+@kernel
+def sums_of_bag(work, n_rows):
+    """Weight and sum of all rows of the bag."""
+    if work.exact:
+        both = ZERO
+        for row in range(len(work.all_packed)):
+            both += work.all_packed[row]
+        return np.float64(both >> 32), np.float64(both & LOW_HALF)
+    weight = total = 0.0
+    for i in range(n_rows):
+        weight += work.all_stats[work.rows[i], 0]
+        total += work.all_stats[work.rows[i], 1]
+    return weight, total
 
 
 @kernel
@@ -369,10 +407,7 @@ def begin_tree(work, seed, n_rows, centre):
     work.n_present_classes = 0
     for label in range(len(work.totals)):
         work.totals[label] = 0.0
-    weight = total = 0.0
-    for i in range(n_rows):
-        weight += work.stats[work.rows[i], 0]
-        total += work.stats[work.rows[i], 1]
+    weight, total = sums_of_bag(work, n_rows)
     for column in range(len(work.columns)):
         work.columns[column] = column
     root = work.n_nodes

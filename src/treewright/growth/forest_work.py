@@ -37,6 +37,7 @@ RECIPE = [
 
 TABLE = [
     ("all_codes", ("uint8", 2)),  # [column, row]
+    ("codes_by_row", ("uint8", 2)),  # the same the other way round
     ("all_rows", ("uint32", 1)),  # the tree's rows, those of each node next to each other
     ("all_stats", ("float64", 2)),  # per row of the table: its weight, and weight times target
     ("all_packed", WHOLES),  # the same in one word, weight in the upper half, where all are whole numbers
@@ -194,18 +195,23 @@ def open_grove(arrays, recipe, n_classes, exact):
     return work
 
 
-# Most rows of a small node, and the memory that its codes may take.
-MAX_BLOCK_ROWS = 1024
-MAX_BLOCK_BYTES = 24 << 10
+# Most rows of a small node, and the memory that its codes may take: the fastest, or the second fastest for tables that
+# are far larger than that.
+MAX_BLOCK_ROWS, MAX_BLOCK_BYTES = 1024, 24 << 10
+MAX_LARGE_BLOCK_ROWS, MAX_LARGE_BLOCK_BYTES = 16384, 400 << 10
+LARGE_TABLE = 1 << 23
 
 
-def block_size(n_columns: int) -> int:
-    """How many rows fit into a block whose codes stay in the fastest memory."""
+def block_size(n_columns: int, n_rows: int) -> int:
+    """How many rows fit into a block whose codes stay in fast memory."""
+    if n_columns * n_rows > LARGE_TABLE:
+        return min(max(MAX_LARGE_BLOCK_BYTES // n_columns, 128), MAX_LARGE_BLOCK_ROWS)
     return min(max(MAX_BLOCK_BYTES // n_columns, 128), MAX_BLOCK_ROWS)
 
 
 def make_room(
     codes: np.ndarray,
+    codes_by_row: np.ndarray,
     bins: Bins,
     targets: np.ndarray,
     *,
@@ -215,13 +221,15 @@ def make_room(
     monotone: np.ndarray,
     stop: np.ndarray,
 ) -> Any:
-    """The arrays for growing so many trees in one call; `n_targets` classes, or 0 for numbers.
+    """The arrays for growing so many trees in one call.
+
+    `n_targets` is the number of classes, or 0 for numbers.
 
     Pages that are never touched cost nothing.
     """
     n_columns, n_table = codes.shape
     n_rows, n_classes = n_table * n_trees, n_targets if by_class else 0
-    block = block_size(n_columns)
+    block = block_size(n_columns, n_table)
     n_sets = n_rows if not bins.is_number.all() else 0
     width = max(n_classes, 1)
     sizes: dict[str, Any] = {
@@ -272,7 +280,8 @@ def make_room(
     for name in ("histogram", "packed_histogram", "code_rows", "marks", "totals", "left", "right"):
         made[name][:] = 0
     made["columns"][:] = np.arange(n_columns)
-    given = {"all_codes": codes, "all_targets": targets, "monotone": monotone, "stop": stop}
+    given = {"all_codes": codes, "codes_by_row": codes_by_row, "all_targets": targets}
+    given |= {"monotone": monotone, "stop": stop}
     given |= {name: getattr(bins, name) for name in Bins._fields if name in ARRAYS}
     given["has_gaps"] = (codes == MISSING_CODE).any(axis=1)
     made |= {name: made["all_" + name] for name in ("rows", "stats", "packed")}
