@@ -83,23 +83,22 @@ def balance_classes(counts, weights, targets, factors):
 @kernel
 def take_rows(work, counts, weights, factors, centre):
     """List the rows of the bag, and work out what each adds to the sums of a node; returns how many rows."""
-    rows, stats, targets = work.all_rows, work.all_stats, work.all_targets
-    weighted = len(weights) > 0
+    rows, stats, targets, packed = work.all_rows, work.all_stats, work.all_targets, work.all_packed
     n_rows = np.uint64(0)
     for row in range(np.uint64(len(counts))):
         rows[n_rows] = row
         count = counts[row]
         n_rows += ONE if count > 0 else np.uint64(0)
+        if work.exact:
+            packed[row] = (np.int64(count) << 32) + np.int64(count) * np.int64(targets[row])
+            continue
         weight = np.float64(count)
-        if weighted:
+        if len(weights) > 0:
             weight *= weights[row]
         if len(factors) > 0:
             weight *= factors[np.int64(targets[row])]
-        if work.exact:
-            work.all_packed[row] = (np.int64(count) << 32) + np.int64(count) * np.int64(targets[row])
-        if not work.exact or not work.plain:
-            stats[row, 0] = weight
-            stats[row, 1] = weight * (targets[row] - centre)
+        stats[row, 0] = weight
+        stats[row, 1] = weight * (targets[row] - centre)
     return np.int64(n_rows)
 
 
@@ -353,10 +352,7 @@ def open_block(work, lo, hi, recentre):
 def copy_packed(work, rows, first, n_rows):
     """What whole-numbered rows add to the sums of a node, into the block."""
     for i in range(n_rows):
-        both = work.all_packed[rows[first + i]]
-        work.block_packed[i] = both
-        work.block_stats[i, 0] = np.float64(both >> 32)
-        work.block_stats[i, 1] = np.float64(both & LOW_HALF)
+        work.block_packed[i] = work.all_packed[rows[first + i]]
 
 
 @kernel
@@ -462,7 +458,7 @@ def grow_forest_trees(
     work = open_grove(arrays, recipe, n_classes, exact)
     work.plain = work.min_samples_leaf < 2
     for column in range(len(work.columns)):
-        work.plain = work.plain and work.is_number[column] and work.monotone[column] == 0
+        work.plain = work.plain and work.monotone[column] == 0
     for tree in range(len(seeds)):
         for column in range(len(work.columns)):
             work.gains[tree, column] = 0.0

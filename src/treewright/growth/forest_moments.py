@@ -60,7 +60,7 @@ def offer(work, column, weight, total, n_left, cut, missing_left):
 def gather_stats(work):
     """Bring what the node's rows add to its sums next to each other, for all columns to be searched.
 
-    Where all sums are whole numbers, one word has both; apart they are wanted for small nodes and categories only.
+    Where all sums are whole numbers, one word has both; apart they are wanted in small nodes, and where rows are counted.
     """
     rows, near, packed = work.rows, work.near_stats, work.near_packed
     lo = np.uint64(work.lo)
@@ -340,6 +340,55 @@ def scan_category_moments(work, column):
 
 
 @kernel
+def list_tallied(work, column):
+    """Tally a column in words of weight and sum, and list the codes that occur; returns how many."""
+    histogram, present, line, rows, packed = (
+        work.packed_histogram,
+        work.present,
+        work.codes[column],
+        work.rows,
+        work.near_packed,
+    )
+    lo, n_rows = np.uint64(work.lo), np.uint64(work.hi - work.lo)
+    if 4 * (work.hi - work.lo) < work.n_codes[column]:
+        marks = work.marks
+        for i in range(n_rows):
+            code = np.uint64(line[rows[lo + i]])
+            histogram[code] += packed[i]
+            marks[code >> SIX] |= ONE << (code & LOW_SIX)
+        return list_marked(work)
+    tally_packed(work, histogram, column, lo, n_rows)
+    n_present = ZERO
+    for code in range(work.n_codes[column]):
+        present[n_present] = code
+        n_present += 1 if histogram[code] != 0 else 0
+    present[n_present] = MISSING
+    return n_present + (1 if histogram[MISSING] != 0 else 0)
+
+
+@kernel
+def scan_category_packed(work, column):
+    """The same where weight and sum are whole numbers in one word, and each side may be as small as one row."""
+    histogram, present, along = work.packed_histogram, work.present, work.along
+    n_present = list_tallied(work, column)
+    if n_present > 1:
+        for p in range(n_present):
+            both = histogram[present[p]]
+            along[present[p]] = np.float64(both & LOW_HALF) / np.float64(both >> 32)
+        order_present(work, n_present)
+        both, n_first = ZERO, ZERO
+        for p in range(n_present - 1):
+            both += histogram[present[p]]
+            if offer(work, column, np.float64(both >> 32), np.float64(both & LOW_HALF), np.int64(1), NONE, NO):
+                n_first = np.int64(p + 1)
+        if n_first > 0:
+            write_set(work, column, n_present, n_first)
+    for p in range(n_present):
+        histogram[present[p]] = 0
+    return n_present > 1
+
+
+@kernel
 def sum_packed(work, least, most):
     """Weight, sum and number of the rows whose codes lie between these; both are whole numbers in one word."""
     near, packed = work.near_codes, work.near_packed
@@ -408,19 +457,25 @@ def try_drawn_group(work, column):
         return NO
     n_first = draw_group(work, n_present)
     mark_first(work, n_first)
-    line, rows, stats = work.codes[column], work.rows, work.stats
+    line, rows, marks, stats, packed = work.codes[column], work.rows, work.marks, work.near_stats, work.near_packed
+    lo = np.uint64(work.lo)
     weight = total = 0.0
-    n_left = ZERO
-    for i in range(np.uint64(work.lo), np.uint64(work.hi)):
-        row = rows[i]
-        if has_bit(work.marks, ZERO, line[row]):
-            weight += stats[row, 0]
-            total += stats[row, 1]
-            n_left += 1
+    both = n_left = ZERO
+    for i in range(np.uint64(work.hi) - lo):
+        if not has_bit(marks, ZERO, line[rows[lo + i]]):
+            continue
+        n_left += 1
+        if work.exact:
+            both += packed[i]
+        else:
+            weight += stats[i, 0]
+            total += stats[i, 1]
+    if work.exact:
+        weight, total = np.float64(both >> 32), np.float64(both & LOW_HALF)
     if offer(work, column, weight, total, n_left, NONE, NO):
         write_set(work, column, n_present, n_first)
     for w in range(4):
-        work.marks[w] = 0
+        marks[w] = 0
     return YES
 
 
@@ -430,7 +485,8 @@ def search_moments(work, column):
     if work.random_cuts:
         return try_drawn_cut(work, column) if work.is_number[column] else try_drawn_group(work, column)
     if not work.is_number[column]:
-        return scan_category_moments(work, column)
+        packed = work.exact and work.min_samples_leaf < 2
+        return scan_category_packed(work, column) if packed else scan_category_moments(work, column)
     if work.hi - work.lo <= MAX_INSERTION:
         return scan_sorted_moments(work, column)
     if work.min_samples_leaf > 1 or work.monotone[column] != 0:

@@ -49,7 +49,7 @@ TABLE = [
     ("monotone", WHOLES),  # per column 1 (rising), -1 (falling) or 0
     ("n_classes", WHOLE),  # 0 if nodes are rated by weight and sum alone
     ("exact", FLAG),  # all sums are whole numbers, so that differences of them are exact
-    ("plain", FLAG),  # no categories, monotone columns or least size of leaves
+    ("plain", FLAG),  # no monotone columns, and leaves as small as one row
 ]
 
 # The rows of a small node and all their codes are copied next to each other, so that the tree below it is grown
