@@ -4,7 +4,7 @@ PIP := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check
 READY := $(VENV)/.ready
 BENCH_READY := $(VENV)/.bench-ready
 
-.PHONY: help demo test test-fast lint bench-trees bench-gaps bench-accuracy clean
+.PHONY: help demo test test-fast lint bench-trees bench-gaps bench-forests bench-accuracy bench-forest-accuracy clean
 
 help:
 	@echo "make demo            fit and show trees on a data set that ships with the package"
@@ -13,7 +13,9 @@ help:
 	@echo "make lint            check style, format and types"
 	@echo "make bench-trees     time tree growth beside other libraries"
 	@echo "make bench-gaps      time growth with missing values, and pruning"
+	@echo "make bench-forests   time forests beside other libraries, some five minutes"
 	@echo "make bench-accuracy  compare the accuracy of single trees with other libraries, some ten minutes"
+	@echo "make bench-forest-accuracy  the same for forests, some twenty minutes"
 	@echo "make clean           remove the virtual environment and everything generated"
 
 demo: $(READY)
@@ -36,8 +38,14 @@ bench-trees: $(BENCH_READY)
 bench-gaps: $(BENCH_READY)
 	$(VENV)/bin/python benchmarks/gaps.py
 
+bench-forests: $(BENCH_READY)
+	$(VENV)/bin/python benchmarks/forests.py
+
 bench-accuracy: $(BENCH_READY)
 	$(VENV)/bin/python benchmarks/accuracy.py
+
+bench-forest-accuracy: $(BENCH_READY)
+	$(VENV)/bin/python benchmarks/accuracy.py --group forests
 
 # The stamps are written last, so an installation that broke off is tried again.
 $(READY): pyproject.toml

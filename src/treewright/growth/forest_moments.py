@@ -60,7 +60,7 @@ def offer(work, column, weight, total, n_left, cut, missing_left):
 def gather_stats(work):
     """Bring what the node's rows add to its sums next to each other, for all columns to be searched.
 
-    Where all sums are whole numbers, one word has both; apart they are wanted in small nodes, and where rows are counted.
+    Where all sums are whole numbers, one word has both; apart they are wanted in small nodes, or if rows are counted.
     """
     rows, near, packed = work.rows, work.near_stats, work.near_packed
     lo = np.uint64(work.lo)
