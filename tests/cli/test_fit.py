@@ -26,7 +26,7 @@ outlook = rainy
 """
 
 # Ensembles whose size can be chosen: few trees are enough to see that they work.
-SIZED = ("random-forest", "extra-trees", "bagging", "random-subspace", "adaboost")
+SIZED = ("random-forest", "extra-trees", "bagging", "random-subspace", "adaboost", "gradient-boosting")
 
 
 def few(model: str) -> tuple[str, ...]:
@@ -35,7 +35,7 @@ def few(model: str) -> tuple[str, ...]:
 
 def form_for(model: str) -> dict[str, str]:
     """Ensembles that judge their members by themselves make so many trees that compiled kernels are worth it."""
-    of_many = ("random-forest", "extra-trees", "voting", "stacking", "averaging")
+    of_many = ("random-forest", "extra-trees", "gradient-boosting", "voting", "stacking", "averaging")
     return {"TREEWRIGHT_COMPILE": "1"} if model in of_many else {}
 
 

@@ -18,11 +18,19 @@ def importances_of(fitted: Any) -> list[tuple[str, float]]:
 
 def leaves_of(fitted: Any) -> np.ndarray | None:
     """How many leaves each tree has; None if the members are no trees."""
+    forests = getattr(fitted, "forests_", None)
+    if forests is not None:
+        return np.concatenate([np.diff(forest.leaf_start) for forest in forests])
     forest = getattr(fitted, "forest_", None)
     if forest is not None and hasattr(forest, "leaf_start"):
         return np.diff(forest.leaf_start)
     trees = [getattr(member, "tree_", None) for member in fitted.estimators_]
     return None if None in trees else np.array([tree.n_leaves for tree in trees if tree is not None])
+
+
+def count_members(fitted: Any) -> int:
+    forests = getattr(fitted, "forests_", None)
+    return len(fitted.estimators_) if forests is None else sum(map(len, forests))
 
 
 def members_sentence(fitted: Any) -> str:
@@ -31,7 +39,7 @@ def members_sentence(fitted: Any) -> str:
     if named is not None:
         return f"Members: {', '.join(f'{name} ({_kind(member)})' for name, member in named.items())}."
     leaves = leaves_of(fitted)
-    n_members = len(fitted.estimators_)
+    n_members = count_members(fitted)
     word = "tree" if n_members == 1 else "trees"
     if leaves is None:
         return f"{n_members} members."
@@ -55,7 +63,7 @@ def describe_ensemble(fitted: Any) -> dict[str, Any]:
     leaves = leaves_of(fitted)
     posterior = getattr(fitted, "posterior_", None)
     described: dict[str, Any] = {
-        "n_members": len(fitted.estimators_),
+        "n_members": count_members(fitted),
         "mean_n_leaves": None if leaves is None else float(leaves.mean()),
         "out_of_bag_score": getattr(fitted, "oob_score_", None),
         "importances": [{"column": name, "importance": share} for name, share in importances_of(fitted)],

@@ -58,7 +58,7 @@ def fit(
             "--model",
             "-m",
             help="A tree: c45, cart, id3, tree, oner, stump, random-tree or oblivious; or an ensemble: random-forest, "
-            "extra-trees, bagging, random-subspace, adaboost, voting, stacking or averaging; "
+            "extra-trees, bagging, random-subspace, adaboost, gradient-boosting, voting, stacking or averaging; "
             "by default c45 for classes and cart for numbers.",
             rich_help_panel=MODEL,
         ),

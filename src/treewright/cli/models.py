@@ -49,6 +49,7 @@ _ALL = {
     "bagging": Model("BaggingClassifier", "BaggingRegressor", member_depth=(None, None)),
     "random-subspace": Model("RandomSubspaceClassifier", "RandomSubspaceRegressor", member_depth=(None, None)),
     "adaboost": Model("AdaBoostClassifier", "AdaBoostRegressor", member_depth=(1, 3)),
+    "gradient-boosting": Model("GradientBoostingClassifier", "GradientBoostingRegressor"),
     "voting": Model("VotingClassifier", "VotingRegressor"),
     "stacking": Model("StackingClassifier", "StackingRegressor"),
     "averaging": Model("BayesianAveragingClassifier", "BayesianAveragingRegressor"),

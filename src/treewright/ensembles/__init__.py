@@ -8,6 +8,7 @@ from treewright.ensembles.bagging import (
     RandomSubspaceClassifier,
     RandomSubspaceRegressor,
 )
+from treewright.ensembles.boosting import GradientBoostingClassifier, GradientBoostingRegressor
 from treewright.ensembles.diversity import diversity
 from treewright.ensembles.forest import (
     ExtraTreesClassifier,
@@ -28,6 +29,8 @@ __all__ = [
     "BayesianAveragingRegressor",
     "ExtraTreesClassifier",
     "ExtraTreesRegressor",
+    "GradientBoostingClassifier",
+    "GradientBoostingRegressor",
     "RandomForestClassifier",
     "RandomForestRegressor",
     "RandomSubspaceClassifier",

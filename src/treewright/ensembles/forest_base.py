@@ -32,6 +32,9 @@ from treewright.tree.tree_list import TreeList
 ROWS_IN_ALL = 2_000_000
 FEWEST_TREES, MOST_TREES = 100, 500
 
+# Criteria under which a split is refused if it breaks a monotone constraint.
+MONOTONE_CRITERIA = ("gini", "squared_error")
+
 # How often a row is drawn is counted in two bytes.
 MOST_DRAWS = 10_000
 
@@ -74,7 +77,7 @@ class ForestLearner(TableLearner):
         if earlier is None:
             shape = choose_shape(training, plan, self._shapes(len(table.columns)), n_trees)
         else:
-            shape = self.shape_
+            shape = self._shape_of_more()
         plan = shape.of(plan)
         first = 0 if earlier is None else len(earlier)
         if first > n_trees:
@@ -191,6 +194,14 @@ class ForestLearner(TableLearner):
             leaves = list(self._offered_leaves)
         return [Shape(number, size) for number in columns for size in leaves]
 
+    def _shape_of_more(self) -> Shape:
+        """The shape of trees that are added to others: as those have it, unless something else is asked for."""
+        earlier = self.shape_
+        return Shape(
+            earlier.max_features if is_auto(self.max_features) else self.max_features,
+            earlier.min_samples_leaf if is_auto(self.min_samples_leaf) else self.min_samples_leaf,
+        )
+
     def _offered_columns(self, n_columns: int) -> list[int]:
         raise NotImplementedError
 
@@ -237,6 +248,11 @@ class ForestLearner(TableLearner):
         if directions.any() and training.target.is_classes and len(training.target.classes) != 2:
             n_classes = len(training.target.classes)
             raise ValueError(f"monotone needs a number or two classes to rise or fall, but y has {n_classes} classes")
+        if directions.any() and self.criterion not in MONOTONE_CRITERIA:
+            raise ValueError(
+                f"monotone needs the criterion {' or '.join(map(repr, MONOTONE_CRITERIA))}, "
+                f"but it is {self.criterion!r}"
+            )
         return directions
 
     def _answer_out_of_bag(self, forest: Forest | TreeList, training: Training, plan: ForestPlan) -> np.ndarray | None:

@@ -88,29 +88,52 @@ def order_rows(work, column, by_rank):
 
 @kernel
 def begin_sides(work):
-    """All classes of the node on the second side."""
-    order_right = 0.0
+    """No row on either side."""
     for k in range(work.n_present_classes):
-        label = work.classes[k]
-        work.left[label] = 0.0
-        work.right[label] = work.totals[label]
-        order_right += disorder_term(work, work.totals[label])
-    work.order_left, work.order_right = 0.0, order_right
-    work.weight_left, work.weight_right = 0.0, work.weight
+        work.left[work.classes[k]] = 0.0
+        work.right[work.classes[k]] = 0.0
+    work.order_left, work.order_right = 0.0, 0.0
+    work.weight_left, work.weight_right = 0.0, 0.0
 
 
 @kernel
-def move_to_first(work, row):
-    """Move a row to the first side: the terms of its class change, those of the others do not."""
-    left, right = work.left, work.right
-    label = np.int64(work.targets[row])
-    weight = work.stats[row, 0]
+def add_to_first(work, row):
+    """Add a row to the first side: the term of its class changes, those of the others do not."""
+    left, label, weight = work.left, np.int64(work.targets[row]), work.stats[row, 0]
     work.order_left += disorder_term(work, left[label] + weight) - disorder_term(work, left[label])
-    work.order_right += disorder_term(work, right[label] - weight) - disorder_term(work, right[label])
     left[label] += weight
-    right[label] -= weight
     work.weight_left += weight
-    work.weight_right -= weight
+
+
+@kernel
+def add_to_second(work, row):
+    """The same for the second side."""
+    right, label, weight = work.right, np.int64(work.targets[row]), work.stats[row, 0]
+    work.order_right += disorder_term(work, right[label] + weight) - disorder_term(work, right[label])
+    right[label] += weight
+    work.weight_right += weight
+
+
+@kernel
+def sum_second_sides(work, column, by_rank, n_known, missing_left):
+    """Write order and weight of the rows after each code into its place of `histogram`.
+
+    They are added up from the last row on: what is left of a sum once a heavy row is taken away is wrong.
+    """
+    line, sorted_rows, rank, histogram = work.codes[column], work.order, work.rank, work.histogram
+    n_rows = work.hi - work.lo
+    if not missing_left:
+        for k in range(n_known, n_rows):
+            add_to_second(work, sorted_rows[k])
+    after = NONE
+    for back in range(n_known):
+        row = sorted_rows[n_known - 1 - back]
+        code = np.int64(line[row])
+        if code != after:
+            place = np.int64(rank[code]) if by_rank else code
+            histogram[place, 0], histogram[place, 1] = work.order_right, work.weight_right
+            after = code
+        add_to_second(work, row)
 
 
 @kernel
@@ -120,27 +143,31 @@ def scan_classes(work, column, by_rank, n_known, missing_left):
     `by_rank` tells that the rows are sorted by the rank of their category. The number of classes does not matter for
     the time it takes.
     """
-    line, sorted_rows, rank = work.codes[column], work.order, work.rank
+    line, sorted_rows, rank, histogram = work.codes[column], work.order, work.rank, work.histogram
     n_rows = work.hi - work.lo
     begin_sides(work)
+    sum_second_sides(work, column, by_rank, n_known, missing_left)
     n_left = ZERO
     if missing_left:
         for k in range(n_known, n_rows):
-            move_to_first(work, sorted_rows[k])
+            add_to_first(work, sorted_rows[k])
         n_left = n_rows - n_known
     best = ZERO
     for k in range(n_known):
         row = sorted_rows[k]
-        move_to_first(work, row)
+        add_to_first(work, row)
         n_left += 1
-        if n_left == n_rows:
-            break
         code = np.int64(line[row])
         if k + 1 < n_known and np.int64(line[sorted_rows[k + 1]]) == code:
             continue
+        place = np.int64(rank[code]) if by_rank else code
+        work.order_right, work.weight_right = histogram[place, 0], histogram[place, 1]
+        histogram[place, 0], histogram[place, 1] = 0.0, 0.0
+        if n_left == n_rows:
+            break
         cut = NONE if by_rank else code
         if offer_classes(work, column, n_left, cut, missing_left):
-            best = np.int64(rank[code]) + 1 if by_rank else n_left
+            best = place + 1 if by_rank else n_left
     return best
 
 
@@ -197,7 +224,8 @@ def offer_drawn_classes(work, column, n_left, cut, missing_left):
     order = order_right = weight = weight_right = 0.0
     for k in range(work.n_present_classes):
         label = work.classes[k]
-        here, there = work.left[label], work.totals[label] - work.left[label]
+        here = work.left[label]
+        there = max(work.totals[label] - here, 0.0)
         order += disorder_term(work, here)
         order_right += disorder_term(work, there)
         weight += here

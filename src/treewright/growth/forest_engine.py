@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -73,6 +73,52 @@ class ForestPart:
     gains: np.ndarray
 
 
+# A search multiplies six weights and two targets. Beyond these powers of 2 they are brought back to about 1 beforehand.
+LARGEST_POWER = 60
+# A row weighs at least this power of 2 of the heaviest row.
+LEAST_WEIGHT_POWER = -150
+
+# Weight and sum of a node share a word if both are whole numbers, 31 bits for each.
+MOST_PACKED = (1 << 31) - 1
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Powers of 2 that weights and targets are divided by, so that no product is too large or too small to be held."""
+
+    weights: int = 0
+    targets: int = 0
+
+    @classmethod
+    def of(cls, goal: Goal) -> Scale:
+        return cls(_power_of(goal.weights), 0 if goal.n_classes else _power_of(goal.targets))
+
+    def bring_down(self, goal: Goal) -> Goal:
+        """What the trees learn, on this scale."""
+        weights = np.ldexp(goal.weights, -self.weights)
+        if len(weights):
+            weights = np.maximum(weights, np.ldexp(weights.max(), LEAST_WEIGHT_POWER))
+        return replace(goal, weights=weights, targets=np.ldexp(goal.targets, -self.targets))
+
+    def bring_back(self, part: ForestPart) -> ForestPart:
+        """Grown trees, on the user's scale; of gains only the shares of the columns matter."""
+        if not self.weights and not self.targets:
+            return part
+        with np.errstate(over="ignore"):
+            return replace(
+                part,
+                leaf_weight=np.ldexp(part.leaf_weight, self.weights),
+                leaf_value=np.ldexp(part.leaf_value, self.targets),
+                leaf_spread=np.ldexp(part.leaf_spread, self.weights + 2 * self.targets),
+            )
+
+
+def _power_of(numbers: np.ndarray) -> int:
+    """The power of 2 of the largest number, 0 if there is nothing to scale."""
+    power = int(np.frexp(np.abs(numbers).max())[1]) if len(numbers) else 0
+    return power if abs(power) > LARGEST_POWER else 0
+
+
 def choose_forest_form() -> Run:
     """Forests run compiled, except where plain kernels are asked for by TREEWRIGHT_COMPILE=0."""
     return run_plain if os.environ.get("TREEWRIGHT_COMPILE", "") == "0" else compiled
@@ -115,11 +161,16 @@ def grow_forest(
 
     An interrupt stops all threads within a node's time.
     """
+    scale = Scale.of(goal)
+    goal = scale.bring_down(goal)
+    with np.errstate(over="ignore"):
+        recipe = recipe._replace(min_gain=float(np.ldexp(recipe.min_gain, -2 * scale.targets)))
     stop = np.zeros(1, np.uint8)
     room_of_thread = threading.local()
     n_rows = codes.shape[1]
     codes_by_row = np.ascontiguousarray(codes.T)
     of_rows = goal.weights if len(goal.weights) else None
+    exact = goal.exact and max(bagging.n_draws, n_rows) <= MOST_PACKED
     centre = 0.0 if goal.n_classes else float(np.average(goal.targets, weights=of_rows))
     size = max(1, min(ROWS_AT_A_TIME // n_rows, -(-len(trees) // (4 * n_threads))))
 
@@ -142,7 +193,7 @@ def grow_forest(
             room_of_thread.arrays,
             recipe,
             goal.n_classes,
-            goal.exact,
+            exact,
             np.array([seed_of_tree(seed, tree) for tree in numbers], np.uint64),
             np.array([bag_seed_of_tree(seed, tree) for tree in numbers], np.uint64),
             bagging.n_draws,
@@ -155,7 +206,7 @@ def grow_forest(
             True if goal.by_class else None,
         )
         tick(len(numbers))
-        return take_part(room_of_thread.arrays, len(numbers), goal.by_class)
+        return scale.bring_back(take_part(room_of_thread.arrays, len(numbers), goal.by_class))
 
     return run_interruptibly(grow_some, range(0, len(trees), size), n_threads, stop)
 

@@ -178,6 +178,19 @@ def clip(value, least, most):
 
 
 @kernel
+def mean_of_node(work):
+    """The mean of the node's targets, which is exact if all are the same."""
+    if len(work.leaf_spread) == 0:
+        return work.centre + work.sum / work.weight
+    rows, stats, targets = work.rows, work.stats, work.targets
+    first = targets[rows[work.lo]]
+    total = 0.0
+    for i in range(np.uint64(work.lo), np.uint64(work.hi)):
+        total += stats[rows[i], 0] * (targets[rows[i]] - first)
+    return first + total / work.weight
+
+
+@kernel
 def spread_around(work, centre):
     """The weighted squares of what the node's targets differ from this number."""
     rows, stats, targets = work.rows, work.stats, work.targets
@@ -197,7 +210,7 @@ def add_leaf(work, node, by_class):
     work.leaf_weight[leaf] = work.weight
     work.leaf_rows[leaf] = work.hi - work.lo
     if by_class is None:
-        work.leaf_value[leaf] = clip(work.centre + work.sum / work.weight, work.least, work.most)
+        work.leaf_value[leaf] = clip(mean_of_node(work), work.least, work.most)
         if len(work.leaf_spread) > 0:
             work.leaf_spread[leaf] = spread_around(work, work.leaf_value[leaf])
         return
@@ -307,19 +320,21 @@ def grow_node(work, by_class):
 
 @kernel
 def place_cut(work):
-    """Cut halfway to the next code that occurs.
+    """Cut halfway to the next code that occurs; if no row has a gap, later ones go to the heavier side.
 
     Between two codes that occur in the node there may be others that occur elsewhere.
     """
     column, cut = work.best_column, work.best_cut
-    if work.random_cuts:
-        return
     line, rows = work.codes[column], work.rows
-    after = np.uint64(255)
-    for i in range(np.uint64(work.lo), np.uint64(work.hi)):
-        code = np.uint64(line[rows[i]])
-        after = min(after, code if code > np.uint64(cut) else np.uint64(255))
-    if np.int64(after) >= work.n_codes[column] or np.int64(after) <= cut + 1:
+    after, last = np.uint64(255), np.uint64(0)
+    if work.has_gaps[column] or not work.random_cuts:
+        for i in range(np.uint64(work.lo), np.uint64(work.hi)):
+            code = np.uint64(line[rows[i]])
+            after = min(after, code if code > np.uint64(cut) else np.uint64(255))
+            last = max(last, code)
+    if last < np.uint64(255):
+        work.best_missing_left = 2.0 * work.best_weight >= work.weight
+    if work.random_cuts or np.int64(after) >= work.n_codes[column] or np.int64(after) <= cut + 1:
         return
     point = 0.5 * work.code_values[column, cut] + 0.5 * work.code_values[column, after]
     if np.isfinite(point):

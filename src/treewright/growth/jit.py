@@ -31,6 +31,7 @@ KERNEL_MODULES = (
     "binning",
     "forest_loop",
     "forest_walk",
+    "boost_search",
 )
 
 _roles: dict[Callable[..., Any], str] = {}

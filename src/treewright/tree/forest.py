@@ -160,18 +160,23 @@ class Forest:
 
         With `bags`, only the trees answer that were grown without the row; NaN where there is none.
         """
-        from treewright.growth.forest_engine import answer_rows
-
-        sums, n_answers = answer_rows(_compiled(), codes, self, majority, _threads(len(codes), n_jobs), bags)
+        sums, n_answers = self._add_up(codes, majority, bags, n_jobs)
         with np.errstate(invalid="ignore", divide="ignore"):
             means = sums / n_answers[:, None]
         if self.target.is_classes and not len(self.leaf_end):
             return np.column_stack([1.0 - means[:, 0], means[:, 0]])
         return means
 
+    def sums(self, codes: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
+        """What the trees answer for each coded row, added up in their order."""
+        return self._add_up(codes, False, None, n_jobs)[0]
 
-def _starts(sizes: list[int]) -> np.ndarray:
-    return np.cumsum([0, *sizes], dtype=np.int64)
+    def _add_up(
+        self, codes: np.ndarray, majority: bool, bags: np.ndarray | None, n_jobs: int | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        from treewright.growth.forest_engine import answer_rows
+
+        return answer_rows(_compiled(), codes, self, majority, _threads(len(codes), n_jobs), bags)
 
 
 def _compiled() -> Any:

@@ -1,0 +1,276 @@
+"""What boosting makes small: losses with their gradients and hessians, and where each begins."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from treewright.learners.parameters import is_real, parameter_error
+
+NUMBER_LOSSES = ("squared", "absolute", "huber", "quantile", "poisson", "gamma", "tweedie")
+CLASS_LOSSES = ("log_loss", "exponential")
+
+# Shares of classes are kept this far from 0 and 1 before logarithms are taken.
+CLOSE_TO_SURE = 1e-15
+
+
+class Loss(ABC):
+    """A loss of scores (one line per output) and targets."""
+
+    n_outputs = 1
+    # Is a leaf's answer worked out from the residuals of its rows, rather than from gradient and hessian?
+    answers_by_residuals = False
+
+    @abstractmethod
+    def begin(self, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """The best score that is the same for all rows, per output."""
+
+    @abstractmethod
+    def derive(self, scores: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Gradients and hessians, a line per output."""
+
+    @abstractmethod
+    def value(self, scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> float:
+        """The mean loss."""
+
+    def answer(self, scores: np.ndarray) -> np.ndarray:
+        """What the scores stand for: numbers, or shares of classes, a column each."""
+        return scores.T
+
+    def leaf(self, residuals: np.ndarray, weights: np.ndarray) -> float:
+        """The best answer for the rows of a leaf, given what is left of their targets."""
+        raise NotImplementedError
+
+
+class Squared(Loss):
+    """Half the squared error."""
+
+    def begin(self, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        return np.array([np.average(targets, weights=weights)])
+
+    def derive(self, scores: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return scores - targets, np.ones_like(scores)
+
+    def value(self, scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> float:
+        return float(np.average(0.5 * (scores[0] - targets) ** 2, weights=weights))
+
+
+class Quantile(Loss):
+    """The pinball loss, whose best answer is a quantile; half the absolute error at 0.5."""
+
+    answers_by_residuals = True
+
+    def __init__(self, quantile: float) -> None:
+        self.quantile = quantile
+
+    def begin(self, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        return np.array([weighted_quantile(targets, weights, self.quantile)])
+
+    def derive(self, scores: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return np.where(targets > scores, -self.quantile, 1.0 - self.quantile), np.ones_like(scores)
+
+    def value(self, scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> float:
+        errors = targets - scores[0]
+        losses = np.where(errors > 0.0, self.quantile * errors, (self.quantile - 1.0) * errors)
+        return float(np.average(losses, weights=weights))
+
+    def leaf(self, residuals: np.ndarray, weights: np.ndarray) -> float:
+        return weighted_quantile(residuals, weights, self.quantile)
+
+
+class Huber(Loss):
+    """Squared for small errors and linear for large ones; what is large is a quantile of the first errors."""
+
+    def __init__(self, share: float) -> None:
+        self.share = share
+        self.width = 1.0
+
+    def begin(self, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        middle = weighted_quantile(targets, weights, 0.5)
+        width = weighted_quantile(np.abs(targets - middle), weights, self.share)
+        self.width = width if width > 0.0 else 1.0
+        return np.array([middle])
+
+    def derive(self, scores: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return np.clip(scores - targets, -self.width, self.width), np.ones_like(scores)
+
+    def value(self, scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> float:
+        errors = np.abs(scores[0] - targets)
+        small = np.minimum(errors, self.width)
+        return float(np.average(0.5 * small**2 + self.width * (errors - small), weights=weights))
+
+
+class Tweedie(Loss):
+    """The Tweedie deviance of power p with the logarithm as link: 1 is Poisson, 2 is gamma."""
+
+    def __init__(self, power: float) -> None:
+        self.power = power
+
+    def begin(self, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        return np.array([np.log(max(np.average(targets, weights=weights), 1e-300))])
+
+    def derive(self, scores: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        p = self.power
+        low, high = np.exp((1.0 - p) * scores), np.exp((2.0 - p) * scores)
+        return high - targets * low, (2.0 - p) * high - (1.0 - p) * targets * low
+
+    def value(self, scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> float:
+        score, p = scores[0], self.power
+        if p == 1.0:
+            losses = np.exp(score) - targets * score
+        elif p == 2.0:
+            losses = targets * np.exp(-score) + score
+        else:
+            losses = np.exp((2.0 - p) * score) / (2.0 - p) - targets * np.exp((1.0 - p) * score) / (1.0 - p)
+        return float(np.average(losses, weights=weights))
+
+    def answer(self, scores: np.ndarray) -> np.ndarray:
+        return np.exp(scores).T
+
+
+class LogLoss(Loss):
+    """The negative logarithm of the true class's share, for two classes by one score."""
+
+    def begin(self, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        share = np.clip(np.average(targets, weights=weights), CLOSE_TO_SURE, 1.0 - CLOSE_TO_SURE)
+        return np.array([np.log(share / (1.0 - share))])
+
+    def derive(self, scores: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        shares = logistic(scores)
+        return shares - targets, np.maximum(shares * (1.0 - shares), 1e-16)
+
+    def value(self, scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> float:
+        score = scores[0]
+        return float(np.average(np.logaddexp(0.0, score) - targets * score, weights=weights))
+
+    def answer(self, scores: np.ndarray) -> np.ndarray:
+        share = logistic(scores[0])
+        return np.column_stack([1.0 - share, share])
+
+
+class ManyClasses(Loss):
+    """The negative logarithm of the true class's share, by a score per class."""
+
+    def __init__(self, n_classes: int) -> None:
+        self.n_outputs = n_classes
+
+    def begin(self, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        totals = np.bincount(targets.astype(np.intp), weights, minlength=self.n_outputs)
+        return np.log(np.maximum(totals / totals.sum(), CLOSE_TO_SURE))
+
+    def derive(self, scores: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        shares = softmax(scores)
+        gradients = shares.copy()
+        gradients[targets.astype(np.intp), np.arange(len(targets))] -= 1.0
+        # Friedman 2000: as many scores as classes are one too many, which makes steps larger by this factor.
+        factor = self.n_outputs / (self.n_outputs - 1.0)
+        return gradients, np.maximum(factor * shares * (1.0 - shares), 1e-16)
+
+    def value(self, scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> float:
+        of_truth = softmax(scores)[targets.astype(np.intp), np.arange(len(targets))]
+        return float(np.average(-np.log(np.maximum(of_truth, CLOSE_TO_SURE)), weights=weights))
+
+    def answer(self, scores: np.ndarray) -> np.ndarray:
+        return softmax(scores).T
+
+
+class Exponential(Loss):
+    """AdaBoost's loss of two classes: exp(-score) where the class is the second, else exp(score)."""
+
+    def begin(self, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        share = np.clip(np.average(targets, weights=weights), CLOSE_TO_SURE, 1.0 - CLOSE_TO_SURE)
+        return np.array([0.5 * np.log(share / (1.0 - share))])
+
+    def derive(self, scores: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        sign = 2.0 * targets - 1.0
+        losses = np.exp(-sign * scores)
+        return -sign * losses, losses
+
+    def value(self, scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> float:
+        return float(np.average(np.exp((1.0 - 2.0 * targets) * scores[0]), weights=weights))
+
+    def answer(self, scores: np.ndarray) -> np.ndarray:
+        share = logistic(2.0 * scores[0])
+        return np.column_stack([1.0 - share, share])
+
+
+class Own(Loss):
+    """A loss of the user's: a function of prediction and target that returns gradient and hessian."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+
+    def begin(self, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        return np.array([np.average(targets, weights=weights)])
+
+    def derive(self, scores: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        found = self.function(scores[0], targets)
+        try:
+            gradients, hessians = (np.broadcast_to(np.asarray(part, dtype=np.float64), targets.shape) for part in found)
+        except (TypeError, ValueError):
+            raise ValueError("the loss must return gradient and hessian, one number per row each") from None
+        if not (np.isfinite(gradients).all() and np.isfinite(hessians).all()):
+            raise ValueError("the loss returned a gradient or hessian that is not finite; check it for these targets")
+        return gradients[None, :], np.maximum(hessians, 1e-16)[None, :]
+
+    def value(self, scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> float:
+        # What is lost is not known, only how it changes: a gradient without length is the best there is.
+        return float(np.average(np.abs(self.derive(scores, targets)[0][0]), weights=weights))
+
+
+def logistic(scores: np.ndarray) -> np.ndarray:
+    return np.asarray(0.5 * (1.0 + np.tanh(0.5 * scores)))
+
+
+def softmax(scores: np.ndarray) -> np.ndarray:
+    """Shares of classes by column, from scores by line."""
+    raised = np.exp(scores - scores.max(axis=0))
+    return np.asarray(raised / raised.sum(axis=0))
+
+
+def weighted_quantile(numbers: np.ndarray, weights: np.ndarray, quantile: float) -> float:
+    """The least number with at least this share of the weight at or below it; halfway to the next on a tie.
+
+    >>> weighted_quantile(np.array([3.0, 1.0, 2.0, 9.0]), np.ones(4), 0.5)
+    2.5
+    """
+    order = np.argsort(numbers, kind="stable")
+    passed = np.cumsum(weights[order])
+    wanted = quantile * passed[-1]
+    place = min(int(np.searchsorted(passed, wanted * (1.0 - 1e-12))), len(numbers) - 1)
+    at = float(numbers[order[place]])
+    on_edge = abs(passed[place] - wanted) <= 1e-12 * passed[-1] and place + 1 < len(numbers)
+    return 0.5 * (at + float(numbers[order[place + 1]])) if on_edge else at
+
+
+def read_loss(loss: Any, *, n_classes: int, quantile: float, tweedie_power: float) -> Loss:
+    """The loss of this name; `n_classes` is 0 for numbers."""
+    if callable(loss):
+        if n_classes:
+            raise ValueError("a loss of your own is for numbers; for classes use 'log_loss' or 'exponential'")
+        return Own(loss)
+    names = CLASS_LOSSES if n_classes else NUMBER_LOSSES
+    if not isinstance(loss, str) or loss not in names:
+        raise parameter_error("loss", loss, f"one of {', '.join(map(repr, names))}, or a function")
+    if loss == "exponential" and n_classes > 2:
+        raise ValueError(f"loss is 'exponential', which is for two classes, but y has {n_classes}; use 'log_loss'")
+    if not is_real(quantile) or not 0.0 < quantile < 1.0:
+        raise parameter_error("quantile", quantile, "a share between 0 and 1")
+    if not is_real(tweedie_power) or not 1.0 <= tweedie_power <= 2.0:
+        raise parameter_error("tweedie_power", tweedie_power, "a number from 1 (Poisson) to 2 (gamma)")
+    if loss == "log_loss":
+        return LogLoss() if n_classes == 2 else ManyClasses(n_classes)
+    made: dict[str, Callable[[], Loss]] = {
+        "exponential": Exponential,
+        "squared": Squared,
+        "absolute": lambda: Quantile(0.5),
+        "quantile": lambda: Quantile(quantile),
+        "huber": lambda: Huber(0.9),
+        "poisson": lambda: Tweedie(1.0),
+        "gamma": lambda: Tweedie(2.0),
+        "tweedie": lambda: Tweedie(tweedie_power),
+    }
+    return made[loss]()

@@ -1,0 +1,293 @@
+"""Gradient boosting: losses, trees, and what it promises to any user."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn import datasets as scikit
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from treewright import DecisionTreeRegressor, GradientBoostingClassifier, GradientBoostingRegressor
+from treewright.ensembles.losses import (
+    Exponential,
+    Huber,
+    LogLoss,
+    Loss,
+    ManyClasses,
+    Quantile,
+    Squared,
+    Tweedie,
+    weighted_quantile,
+)
+
+BOTH = (GradientBoostingClassifier, GradientBoostingRegressor)
+
+
+def mixed_table(n_rows: int, seed: int = 0, gaps: float = 0.2) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
+    """Numbers, text and gaps; a class of three, and a number, that follow from them with noise."""
+    random = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "size": random.normal(size=n_rows),
+            "age": random.integers(1, 60, n_rows).astype(float),
+            "kind": np.array(["ash", "elm", "fir", "oak", "yew"])[random.integers(0, 5, n_rows)],
+        }
+    )
+    hidden = frame["size"] + 0.03 * frame["age"] + 1.5 * (frame["kind"] == "elm") + random.normal(size=n_rows) * 0.5
+    return frame.mask(random.random(frame.shape) < gaps), np.digitize(hidden, [0.5, 1.5]), hidden.to_numpy()
+
+
+def target_of(learner: Any, table: tuple[pd.DataFrame, np.ndarray, np.ndarray]) -> np.ndarray:
+    return table[1] if "Classifier" in learner.__name__ else table[2]
+
+
+def answers(model: Any, X: Any) -> np.ndarray:
+    return model.predict_proba(X) if hasattr(model, "predict_proba") else model.predict(X)
+
+
+SMOOTH: list[tuple[Loss, np.ndarray]] = [
+    (Squared(), np.array([1.5, -2.0, 0.3])),
+    (Tweedie(1.0), np.array([0.0, 2.0, 5.0])),
+    (Tweedie(2.0), np.array([0.5, 2.0, 5.0])),
+    (Tweedie(1.5), np.array([0.0, 2.0, 5.0])),
+    (LogLoss(), np.array([0.0, 1.0, 1.0])),
+    (Exponential(), np.array([0.0, 1.0, 1.0])),
+    (ManyClasses(3), np.array([0.0, 2.0, 1.0])),
+]
+
+
+@pytest.mark.parametrize(("loss", "targets"), SMOOTH, ids=lambda value: type(value).__name__)
+def test_gradients_and_hessians_are_those_of_the_loss(loss, targets):
+    scores = np.random.default_rng(0).normal(size=(loss.n_outputs, 3)) * 0.7
+    gradients, hessians = loss.derive(scores, targets)
+    factor = loss.n_outputs / (loss.n_outputs - 1.0) if loss.n_outputs > 1 else 1.0
+    for k in range(loss.n_outputs):
+        for row in range(3):
+            only = np.eye(3)[row]
+
+            def at(shift: float, k: int = k, row: int = row, only: np.ndarray = only) -> float:
+                moved = scores.copy()
+                moved[k, row] += shift
+                return loss.value(moved, targets, only)
+
+            assert gradients[k, row] == pytest.approx((at(1e-5) - at(-1e-5)) / 2e-5, rel=1e-5, abs=1e-7)
+            curve = (at(1e-3) - 2.0 * at(0.0) + at(-1e-3)) / 1e-6
+            assert hessians[k, row] == pytest.approx(factor * curve, rel=1e-3, abs=1e-5)
+
+
+@pytest.mark.parametrize("loss", [Quantile(0.3), Quantile(0.5), Huber(0.9)], ids=lambda loss: type(loss).__name__)
+def test_gradients_of_losses_with_kinks_are_right_away_from_them(loss):
+    targets = np.array([1.0, -3.0, 0.2, 8.0])
+    loss.begin(targets, np.ones(4))
+    scores = np.array([[0.3, 0.1, 0.5, 0.7]])
+    gradients, _ = loss.derive(scores, targets)
+    for row in range(4):
+        moved = [scores + shift * np.eye(4)[row] for shift in (1e-6, -1e-6)]
+        steps = [loss.value(line, targets, np.eye(4)[row]) for line in moved]
+        assert gradients[0, row] == pytest.approx((steps[0] - steps[1]) / 2e-6, abs=1e-6)
+
+
+@pytest.mark.parametrize(("loss", "targets"), SMOOTH, ids=lambda value: type(value).__name__)
+def test_the_first_score_is_the_best_that_is_the_same_for_all(loss, targets):
+    weights = np.array([1.0, 2.0, 1.5])
+    start = loss.begin(targets, weights)
+    gradients, _ = loss.derive(np.repeat(start[:, None], 3, axis=1), targets)
+    np.testing.assert_allclose((gradients * weights).sum(axis=1), 0.0, atol=1e-9)
+
+
+def test_the_first_tree_by_hand():
+    # The mean of 1, 2, 6, 7 is 4; the residuals -3, -2, 2, 3 are parted between 2 and 3, and with l2=1 a leaf of two
+    # rows answers the sum of its residuals divided by three.
+    model = GradientBoostingRegressor(n_estimators=1, learning_rate=0.5, max_leaf_nodes=2, min_samples_leaf=1)
+    model.fit({"x": [1, 2, 3, 4]}, [1.0, 2.0, 6.0, 7.0])
+    np.testing.assert_allclose(model.predict({"x": [1, 4]}), [4.0 - 0.5 * 5.0 / 3.0, 4.0 + 0.5 * 5.0 / 3.0])
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_one_tree_of_squared_loss_is_the_regression_tree_of_the_same_shape(weighted):
+    random = np.random.default_rng(3)
+    X = random.integers(0, 40, (300, 4)).astype(float)
+    y = np.sin(X[:, 0]) + X[:, 1] / 10.0 + random.normal(size=300) * 0.1
+    weights = random.uniform(0.5, 2.0, 300) if weighted else None
+    least = 1 if weighted else 5
+    boosted = GradientBoostingRegressor(
+        n_estimators=1, learning_rate=1.0, l2=0.0, max_leaf_nodes=12, min_samples_leaf=least, min_child_weight=0.0
+    ).fit(X, y, weights)
+    tree = DecisionTreeRegressor(max_leaf_nodes=12, min_samples_leaf=least).fit(X, y, weights)
+    np.testing.assert_allclose(boosted.predict(X), tree.predict(X), atol=1e-9)
+
+
+@pytest.mark.parametrize("quantile", [0.2, 0.5, 0.9])
+def test_leaves_of_the_quantile_loss_answer_quantiles(quantile):
+    random = np.random.default_rng(0)
+    X = {"x": [0] * 50 + [1] * 50}
+    y = random.normal(size=100) + np.repeat([0.0, 5.0], 50)
+    model = GradientBoostingRegressor(
+        loss="quantile", quantile=quantile, n_estimators=1, learning_rate=1.0, max_leaf_nodes=2
+    ).fit(X, y)
+    expected = [weighted_quantile(part, np.ones(50), quantile) for part in (y[:50], y[50:])]
+    np.testing.assert_allclose(model.predict({"x": [0, 1]}), expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("learner", BOTH)
+@pytest.mark.parametrize("weights", ["none", "badly scaled"])
+def test_the_same_seed_gives_the_same_bits_for_any_number_of_threads(learner, weights):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(20_000, 30))
+    hidden = X[:, 0] + np.sin(2.0 * X[:, 9]) + X[:, 17] * X[:, 25]
+    y = np.digitize(hidden, [0.0, 1.0]) if "Classifier" in learner.__name__ else hidden
+    sample_weight = None if weights == "none" else random.lognormal(0.0, 6.0, 20_000)
+    models = [
+        learner(n_estimators=5, subsample=0.8, column_sample=0.8, random_state=3, n_jobs=n_jobs).fit(
+            X, y, sample_weight
+        )
+        for n_jobs in (1, 2, 4)
+    ]
+    for model in models[1:]:
+        for mine, first in zip(model.forests_, models[0].forests_, strict=True):
+            np.testing.assert_array_equal(mine.nodes, first.nodes)
+            np.testing.assert_array_equal(mine.leaf_value, first.leaf_value)
+        np.testing.assert_array_equal(answers(model, X), answers(models[0], X))
+
+
+def test_rounds_chosen_by_held_back_rows_stop_at_the_least_loss():
+    X, y = scikit.load_diabetes(return_X_y=True)
+    model = GradientBoostingRegressor(random_state=0).fit(X, y)
+    assert model.n_estimators_ == int(np.argmin(model.history_)) + 1
+    assert 1 < model.n_estimators_ < len(model.history_)
+
+
+@pytest.mark.parametrize("learner", BOTH)
+def test_stages_end_with_the_whole_model(learner):
+    table = mixed_table(300)
+    model = learner(n_estimators=7).fit(table[0], target_of(learner, table))
+    stages = list(model.staged_predict(table[0]))
+    assert len(stages) == 7
+    np.testing.assert_allclose(np.asarray(stages[-1], dtype=float), model.predict(table[0]).astype(float))
+
+
+@pytest.mark.parametrize("learner", BOTH)
+def test_rounds_can_be_added_later(learner):
+    table = mixed_table(400)
+    y = target_of(learner, table)
+    whole = learner(n_estimators=9, random_state=0).fit(table[0], y)
+    grown = learner(n_estimators=4, random_state=0, warm_start=True).fit(table[0], y)
+    grown.set_params(n_estimators=9).fit(table[0], y)
+    np.testing.assert_allclose(answers(grown, table[0]), answers(whole, table[0]), atol=1e-6)
+
+
+@pytest.mark.parametrize("learner", BOTH)
+def test_text_gaps_and_unseen_categories_are_taken_as_they_are(learner):
+    train, new = mixed_table(1500), mixed_table(600, seed=5)
+    model = learner(random_state=0).fit(train[0], target_of(learner, train))
+    assert model.score(new[0], target_of(learner, new)) > 0.6
+    strange = new[0].assign(kind="a kind nobody has seen")
+    assert np.isfinite(answers(model, strange)).all()
+    no_kind = new[0].assign(kind=None)
+    np.testing.assert_array_equal(answers(model, strange), answers(model, no_kind))
+    copy = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(answers(copy, new[0]), answers(model, new[0]))
+
+
+def test_a_column_of_more_categories_than_a_byte_holds_is_learned():
+    random = np.random.default_rng(0)
+    names = np.array([f"id{number}" for number in range(600)])
+    effect = random.normal(size=600)
+    drawn = np.minimum(random.geometric(0.01, 8000), 599)
+    y = effect[drawn] + random.normal(size=8000) * 0.1
+    X = {"name": names[drawn].tolist()}
+    model = GradientBoostingRegressor(n_estimators=200, random_state=0).fit(X, y)
+    assert model.score(X, y) > 0.8
+    assert np.isfinite(model.predict({"name": ["id599", "new", None]})).all()
+
+
+@pytest.mark.parametrize("learner", BOTH)
+@pytest.mark.parametrize("direction", [1, -1])
+def test_a_monotone_column_only_moves_the_answer_one_way(learner, direction):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(600, 3))
+    noisy = direction * X[:, 0] + np.sin(3.0 * X[:, 1]) + random.normal(size=600)
+    y = noisy > 0.0 if "Classifier" in learner.__name__ else noisy
+    model = learner(n_estimators=40, monotone=[direction, 0, 0], random_state=0).fit(X, y)
+    grid = np.sort(random.normal(size=60))
+    for _ in range(20):
+        probe = np.column_stack([grid, *(np.full(60, number) for number in random.normal(size=2))])
+        answer = answers(model, probe)
+        steps = np.diff(answer[:, 1] if answer.ndim == 2 else answer)
+        assert (direction * steps >= -1e-9).all()
+
+
+def test_a_loss_of_ones_own_does_what_the_built_in_one_does():
+    X, y = scikit.load_diabetes(return_X_y=True)
+    own = GradientBoostingRegressor(loss=lambda prediction, target: (prediction - target, 1.0), n_estimators=20)
+    built_in = GradientBoostingRegressor(n_estimators=20)
+    np.testing.assert_array_equal(
+        own.set_params(random_state=0).fit(X, y).predict(X), built_in.set_params(random_state=0).fit(X, y).predict(X)
+    )
+
+
+def test_two_fits_at_once_agree():
+    table = mixed_table(3000)
+
+    def fit(_: int) -> np.ndarray:
+        return answers(GradientBoostingClassifier(n_estimators=5, random_state=0).fit(table[0], table[1]), table[0])
+
+    alone = fit(0)
+    with ThreadPoolExecutor(2) as pool:
+        for other in pool.map(fit, range(4)):
+            np.testing.assert_array_equal(other, alone)
+
+
+def test_an_interrupt_keeps_the_trees_so_far_if_asked():
+    code = (
+        "import os, signal, sys, threading, time, numpy as np; from treewright import GradientBoostingRegressor\n"
+        "random = np.random.default_rng(0)\n"
+        "X, y = random.normal(size=(100_000, 20)), random.normal(size=100_000)\n"
+        "GradientBoostingRegressor(n_estimators=1).fit(X[:100], y[:100])\n"
+        "model = GradientBoostingRegressor(n_estimators=100_000, keep_on_interrupt=sys.argv[1] == 'keep')\n"
+        "def interrupt():\n"
+        "    time.sleep(2); os.kill(os.getpid(), signal.SIGINT)\n"
+        "threading.Thread(target=interrupt, daemon=True).start()\n"
+        "try:\n"
+        "    print('kept', 0 < model.fit(X, y).n_estimators_ < 100_000)\n"
+        "except KeyboardInterrupt:\n"
+        "    print('stopped', hasattr(model, 'forests_'))\n"
+    )
+    for word, expected in (("keep", "kept True"), ("drop", "stopped False")):
+        ran = subprocess.run(
+            [sys.executable, "-c", code, word], capture_output=True, text=True, timeout=200, check=True
+        )
+        assert ran.stdout.strip() == expected
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"n_estimators": 0}, "n_estimators is 0"),
+        ({"learning_rate": -1}, "learning_rate is -1"),
+        ({"loss": "nothing"}, "loss is 'nothing'"),
+        ({"subsample": 0.0}, "subsample is 0.0"),
+        ({"max_leaf_nodes": 1}, "max_leaf_nodes is 1"),
+        ({"l2": -1.0}, "l2 is -1.0"),
+        ({"max_bins": 256}, "max_bins is 256"),
+        ({"loss": "gamma"}, "needs targets above 0"),
+        ({"loss": lambda prediction, target: 3}, "must return gradient and hessian"),
+    ],
+    ids=lambda value: "-".join(value) if isinstance(value, dict) else None,
+)
+def test_mistakes_are_named(parameters, words):
+    with pytest.raises(ValueError, match=words) as caught:
+        GradientBoostingRegressor(**parameters).fit({"x": list(range(40))}, [-1.0, 2.0] * 20)
+    assert "\n" not in str(caught.value)
+
+
+@parametrize_with_checks([learner(n_estimators=10, min_samples_leaf=1, random_state=0) for learner in BOTH])
+def test_boosting_passes_the_checks_of_scikit_learn(estimator, check):
+    check(estimator)
