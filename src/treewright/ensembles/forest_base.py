@@ -32,6 +32,10 @@ from treewright.tree.tree_list import TreeList
 ROWS_IN_ALL = 2_000_000
 FEWEST_TREES, MOST_TREES = 100, 500
 
+OTHER_TABLE = (
+    "warm_start adds trees to a forest of the same table, grown by the same criterion; set warm_start=False to begin anew"
+)
+
 # Criteria under which a split is refused if it breaks a monotone constraint.
 MONOTONE_CRITERIA = ("gini", "squared_error")
 
@@ -86,6 +90,8 @@ class ForestLearner(TableLearner):
                 "with warm_start=True it can only grow"
             )
         forest = earlier
+        if earlier is not None and (earlier.columns != training.columns or earlier.target != training.target):
+            raise ValueError(OTHER_TABLE)
         if forest is None or first < n_trees:
             with follow("growing trees", n_trees - first, self.progress) as tick:
                 grown = grow_trees(single, training, plan, range(first, n_trees), tick)
@@ -164,11 +170,15 @@ class ForestLearner(TableLearner):
     def _by_majority(self) -> bool:
         return False
 
+    def _balances_bags(self) -> bool:
+        """Shall the classes weigh the same in each tree's sample?"""
+        return is_text(getattr(self, "class_weight", None), "balanced_subsample")
+
     def _check_choices(self) -> None:
         """Refuse choices that make no sense before any work is done."""
         check_progress(self.progress)
-        for name in ("bootstrap", "warm_start"):
-            if not isinstance(getattr(self, name), bool | np.bool_):
+        for name in ("bootstrap", "warm_start", "quantiles"):
+            if not isinstance(getattr(self, name, False), bool | np.bool_):
                 raise parameter_error(name, getattr(self, name), "True or False")
         if not callable(self.oob_score) and not isinstance(self.oob_score, bool | np.bool_):
             raise parameter_error("oob_score", self.oob_score, "True, False or a function of truth and answers")
@@ -178,7 +188,7 @@ class ForestLearner(TableLearner):
         """The kind of tree that the forest is made of, as a learner."""
         shared = set(self._tree_learner().get_params()) & set(self.get_params(deep=False))
         parameters = {name: getattr(self, name) for name in shared if name not in ("random_state", "n_jobs")}
-        if parameters.get("class_weight") == "balanced_subsample":
+        if self._balances_bags():
             parameters["class_weight"] = None
         parameters["splitter"] = "random" if self._random_cuts else "best"
         shape = getattr(self, "shape_", None) or self._shapes(1)[0]
@@ -214,7 +224,7 @@ class ForestLearner(TableLearner):
             bagging=self._bagging(len(training.answers)),
             random_cuts=self._random_cuts,
             monotone=self._read_monotone(training),
-            balanced=getattr(self, "class_weight", None) == "balanced_subsample",
+            balanced=self._balances_bags(),
             max_bins=int(n_bins),
             unseen=check_unseen(self.unseen),
             seed=seed,
@@ -293,7 +303,7 @@ class ForestClassifier(ClassAnswers, ForestLearner):
         return self.vote == "majority"
 
     def _weigh_classes(self, target: Target, answers: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        if isinstance(self.class_weight, str) and self.class_weight == "balanced_subsample":
+        if self._balances_bags():
             return weights
         return super()._weigh_classes(target, answers, weights)
 
@@ -390,8 +400,13 @@ class Members(Sequence[Any]):
         return member
 
 
+def is_text(parameter: Any, text: str) -> bool:
+    """Is it this text? Arrays are compared place by place, so they are not asked."""
+    return isinstance(parameter, str) and parameter == text
+
+
 def is_auto(parameter: Any) -> bool:
-    return isinstance(parameter, str) and parameter == "auto"
+    return is_text(parameter, "auto")
 
 
 def count_draws(name: str, size: Any, n_rows: int) -> int:
@@ -422,6 +437,8 @@ def read_monotone(monotone: Any, columns: tuple[Column, ...]) -> np.ndarray:
         return directions
     place = {column.name: index for index, column in enumerate(columns)}
     if not isinstance(monotone, Mapping):
+        if isinstance(monotone, str) or not hasattr(monotone, "__len__"):
+            raise parameter_error("monotone", monotone, "a dict of column names and 1 or -1, or one of these per column")
         given = list(monotone)
         if len(given) != len(columns):
             raise ValueError(f"monotone has {len(given)} entries for {len(columns)} columns; give one each, or a dict")
@@ -441,9 +458,9 @@ def _joined(earlier: Forest | TreeList, later: Forest | TreeList) -> Forest | Tr
     """Trees added to a forest; both must come from the same table."""
     alike = type(earlier) is type(later) and earlier.columns == later.columns and earlier.target == later.target
     if alike and isinstance(earlier, Forest) and isinstance(later, Forest):
-        alike = np.array_equal(earlier.bins.cuts, later.bins.cuts)
+        alike = np.array_equal(earlier.bins.cuts, later.bins.cuts) and earlier.by_entropy == later.by_entropy
     if not alike:
-        raise ValueError("warm_start adds trees to a forest of the same table; set warm_start=False to begin anew")
+        raise ValueError(OTHER_TABLE)
     return earlier.with_more(later)  # type: ignore[arg-type]
 
 

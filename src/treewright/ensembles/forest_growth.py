@@ -93,7 +93,8 @@ def losses_out_of_bag(forest: Forest, training: Training, bags: np.ndarray, n_jo
     if training.target.is_classes:
         losses = (answers.argmax(axis=1) != training.answers).astype(np.float64)
     else:
-        losses = (answers[:, 0] - training.answers) ** 2
+        # Only how they compare matters, so they are told in units of the largest target.
+        losses = ((answers[:, 0] - training.answers) / (np.abs(training.answers).max() or 1.0)) ** 2
     return np.where(np.isnan(answers[:, 0]), 0.0, losses) * training.weights
 
 

@@ -278,12 +278,16 @@ def _describe(forest: Forest, leaf: np.ndarray, child: np.ndarray, leaves: np.nd
         pair = slice(child[node], child[node] + 2)
         weight[node], rows[node] = weight[pair].sum(), rows[pair].sum()
         sums[node] = sums[pair].sum(axis=0)
-    impurity = (
-        _impurity(forest, sums / weight[:, None]) if n_classes else _variance(forest, leaf, child, leaves, sums, weight)
-    )
+    share = weight / weight[0]
     gain = np.zeros(n_nodes)
-    below = impurity[child[inner]] * weight[child[inner]] + impurity[child[inner] + 1] * weight[child[inner] + 1]
-    gain[inner] = np.maximum(impurity[inner] - below / weight[inner], 0.0)
+    with np.errstate(over="ignore", invalid="ignore"):  # the variance of the largest numbers is infinite
+        impurity = (
+            _impurity(forest, sums / weight[:, None])
+            if n_classes
+            else _variance(forest, leaf, child, leaves, sums, weight)
+        )
+        below = impurity[child[inner]] * share[child[inner]] + impurity[child[inner] + 1] * share[child[inner] + 1]
+        gain[inner] = np.maximum(impurity[inner] - below / share[inner], 0.0)
     distribution = sums if n_classes else sums / weight[:, None]
     return {"weight": weight, "rows": rows, "distribution": distribution, "impurity": impurity, "gain": gain}
 
