@@ -32,9 +32,7 @@ from treewright.tree.tree_list import TreeList
 ROWS_IN_ALL = 2_000_000
 FEWEST_TREES, MOST_TREES = 100, 500
 
-OTHER_TABLE = (
-    "warm_start adds trees to a forest of the same table, grown by the same criterion; set warm_start=False to begin anew"
-)
+OTHER_TABLE = "warm_start adds trees to a forest of the same table, grown by the same criterion; set warm_start=False to begin anew"
 
 # Criteria under which a split is refused if it breaks a monotone constraint.
 MONOTONE_CRITERIA = ("gini", "squared_error")
@@ -438,7 +436,9 @@ def read_monotone(monotone: Any, columns: tuple[Column, ...]) -> np.ndarray:
     place = {column.name: index for index, column in enumerate(columns)}
     if not isinstance(monotone, Mapping):
         if isinstance(monotone, str) or not hasattr(monotone, "__len__"):
-            raise parameter_error("monotone", monotone, "a dict of column names and 1 or -1, or one of these per column")
+            raise parameter_error(
+                "monotone", monotone, "a dict of column names and 1 or -1, or one of these per column"
+            )
         given = list(monotone)
         if len(given) != len(columns):
             raise ValueError(f"monotone has {len(given)} entries for {len(columns)} columns; give one each, or a dict")
