@@ -22,7 +22,7 @@ from sklearn.tree import DecisionTreeClassifier as TheirClassifier
 from sklearn.tree import DecisionTreeRegressor as TheirRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from treewright import DecisionTreeClassifier, DecisionTreeRegressor, OneRClassifier, datasets
+from treewright import C45Classifier, DecisionTreeClassifier, DecisionTreeRegressor, OneRClassifier, datasets
 from treewright.ensembles.adaboost import AdaBoostClassifier, AdaBoostRegressor
 from treewright.table import Frame
 
@@ -322,3 +322,16 @@ def test_boosting_passes_the_checks_of_scikit_learn(estimator: Any, check: Calla
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "the first member has an error", UserWarning)
         check(estimator)
+
+
+def test_boosted_c45_grows_trees_although_weights_are_shares():
+    orchard = datasets.load_orchard()
+    model = AdaBoostClassifier(C45Classifier(), n_estimators=3).fit(orchard.X, orchard.y)
+    assert min(member.tree_.n_leaves for member in model.estimators_) > 1
+    assert model.score(orchard.X, orchard.y) > C45Classifier().fit(orchard.X, orchard.y).score(orchard.X, orchard.y)
+
+
+def test_an_estimator_that_needs_numbers_gets_numbers():
+    orchard = datasets.load_orchard()
+    model = AdaBoostClassifier(LogisticRegression(), n_estimators=2).fit(orchard.X, orchard.y)
+    assert set(model.predict(orchard.X)) <= set(orchard.y)

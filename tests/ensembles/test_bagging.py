@@ -685,7 +685,7 @@ def test_an_error_leaves_an_earlier_fit_as_it_was():
         ({"max_samples": 0}, "max_samples is 0"),
         ({"max_samples": "all"}, "max_samples is 'all'"),
         ({"max_samples": 31, "replace": False}, "max_samples asks for 31 of 30 rows, which needs replace=True"),
-        ({"max_samples": 10**6}, "at most 10000 times as many as there are rows"),
+        ({"max_samples": 10**6}, "at most 10000 draws per row"),
         ({"max_features": 0}, "max_features is 0; give a number of columns up to 4"),
         ({"max_features": 5}, "max_features is 5; give a number of columns up to 4"),
         ({"max_features": 1.5}, "max_features is 1.5"),

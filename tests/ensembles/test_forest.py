@@ -26,8 +26,10 @@ from treewright import (
     RandomForestRegressor,
     datasets,
     diversity,
+    show,
 )
 from treewright.ensembles.forest_growth import Bagging
+from treewright.ensembles.proximity import proximity
 from treewright.growth.forest_engine import bag_of_tree, choose_forest_form
 from treewright.tree.forest import Forest
 from treewright.tree.grow import answers_of
@@ -410,6 +412,24 @@ def test_proximity_is_the_share_of_trees_with_both_rows_in_one_leaf():
     expected = (leaves[:, None, :] == leaves[None, :, :]).mean(axis=2)
     np.testing.assert_allclose(model.proximity(table[0]), expected)
     np.testing.assert_allclose(model.proximity(table[0][:3], table[0]), expected[:3])
+
+
+def test_what_cannot_be_worked_out_is_refused():
+    table = mixed_table(60)
+    model = RandomForestClassifier(n_estimators=2, random_state=0).fit(table[0], table[1])
+    with pytest.raises(ValueError, match="X has 60 rows, but y has 3 values"):
+        model.outlier_scores(table[0], table[1][:3])
+    with pytest.raises(ValueError, match="give fewer rows"):
+        proximity(np.zeros((40_000, 1), np.int64), np.zeros((40_000, 1), np.int64))
+    with pytest.raises(TypeError, match="show one of them"):
+        show(model)
+
+
+def test_the_least_quantile_is_the_least_of_the_rows_in_the_same_leaves():
+    X = {"x": list(range(100))}
+    model = RandomForestRegressor(n_estimators=20, quantiles=True, min_samples_leaf=5, random_state=0)
+    least, most = model.fit(X, X["x"]).predict_quantiles({"x": [90]}, [0, 1])[0]
+    assert 50 < least < 90 <= most
 
 
 def test_a_row_among_the_wrong_class_is_an_outlier():

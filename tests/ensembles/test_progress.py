@@ -14,6 +14,7 @@ from contextlib import redirect_stderr
 from typing import Any
 
 import pytest
+from joblib import parallel_config
 
 from treewright.ensembles import progress
 from treewright.ensembles.progress import follow, interruptible, is_wanted
@@ -177,3 +178,12 @@ def test_ctrl_c_stops_work_that_does_not_listen() -> None:
     process.send_signal(signal.SIGINT)
     output, _ = process.communicate(timeout=20)
     assert output == "stopped\n"
+
+
+def test_work_is_left_to_another_thread_so_that_an_interrupt_need_not_wait_for_it():
+    assert interruptible(threading.current_thread) is not threading.main_thread()
+
+
+def test_work_stays_in_a_thread_that_joblib_was_told_in():
+    with parallel_config(backend="threading", n_jobs=2):
+        assert interruptible(threading.current_thread) is threading.main_thread()

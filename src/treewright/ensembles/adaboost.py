@@ -13,12 +13,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, Reg
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from treewright.ensembles.preparing import open_rows
+from treewright.ensembles.preparing import has_text_or_gaps, open_rows, prepared
 from treewright.ensembles.progress import Tick, check_progress, follow, interruptible
 from treewright.learners import DecisionTreeClassifier, DecisionTreeRegressor
 from treewright.learners.base import Training, TreeLearner
 from treewright.learners.gaps import refuse_gaps, refuse_unseen
 from treewright.learners.parameters import is_real, is_whole, parameter_error
+from treewright.learners.tables import TableLearner
 from treewright.learners.weights import read_weights
 from treewright.table import Table, read_classes, read_like, read_numbers
 
@@ -99,7 +100,7 @@ class TreeSource:
 
     def fit(self, member: TreeLearner, weights: np.ndarray) -> np.ndarray:
         """Grow the member, and tell what it answers for each row."""
-        return self._fit(member, replace(self.training, weights=weights[self.kept]))
+        return self._fit(member, replace(self.training, weights=as_rows(weights)[self.kept]))
 
     def fit_sample(self, member: TreeLearner, sample: np.ndarray) -> np.ndarray:
         """The same from a sample of the rows: one that was drawn twice weighs twice as much."""
@@ -132,7 +133,8 @@ class EstimatorSource:
         self.classes = classes
 
     def fit(self, member: Any, weights: np.ndarray) -> np.ndarray:
-        member.fit(self.X, self.y, sample_weight=weights)
+        is_ours = isinstance(member, TableLearner)
+        member.fit(self.X, self.y, sample_weight=as_rows(weights) if is_ours else weights)
         return self._answers(member)
 
     def fit_sample(self, member: Any, sample: np.ndarray) -> np.ndarray:
@@ -143,6 +145,12 @@ class EstimatorSource:
         self.n_features = getattr(member, "n_features_in_", None)
         self.names = getattr(member, "feature_names_in_", None)
         return answers_in_codes(member, self.X, self.classes)
+
+
+def as_rows(weights: np.ndarray) -> np.ndarray:
+    """The weights with a mean of 1 where they are above 0: some trees count them as rows, as C4.5 at least does."""
+    counted = weights[weights > 0.0]
+    return weights * (len(counted) / counted.sum())
 
 
 def answers_in_values(member: TreeLearner, values: np.ndarray) -> np.ndarray:
@@ -203,6 +211,7 @@ class AdaBoost(MetaEstimatorMixin, BaseEstimator):
             raise ValueError("every row has a weight of zero, so there is nothing to learn from; give some row more")
         weights /= weights.max()
         weights /= weights.sum()
+        base = base if reads_once(base) or not has_text_or_gaps(X) else prepared(base)
         source = TreeSource(base, X, y, weights) if reads_once(base) else EstimatorSource(X, answers, classes)
         random = check_random_state(self.random_state)
         with follow("boosting", self.n_estimators, self.progress) as tick:

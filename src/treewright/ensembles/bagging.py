@@ -35,9 +35,6 @@ from treewright.tree import Target
 # The columns that members look at are drawn from another stream than the rows.
 COLUMN_STREAM = 0x2545F491
 
-# How often a row may be drawn is counted in two bytes; so many draws per row stay far below that.
-MOST_DRAWS_PER_ROW = 10_000
-
 # How columns are to be read is said once, for all members.
 DECLARATIONS = ("categorical_features", "numeric_features")
 
@@ -262,7 +259,8 @@ class BaggingLearner(MetaEstimatorMixin, TableLearner):
             raise parameter_error("estimator", base, f"a {kind}, such as {self._default_base.__name__}()")
         if is_classifier(base) != is_classifier(self):
             raise parameter_error("estimator", base, f"a {kind}")
-        declared = [name for name in DECLARATIONS if getattr(base, name, None) is not None]
+        is_ours = isinstance(base, TableLearner)
+        declared = [name for name in DECLARATIONS if is_ours and getattr(base, name, None) is not None]
         if declared:
             raise ValueError(
                 f"{declared[0]} is set on the estimator; set it on {type(self).__name__}, which reads the table"
@@ -279,11 +277,6 @@ class BaggingLearner(MetaEstimatorMixin, TableLearner):
         if not self.replace and n_drawn > n_rows:
             raise ValueError(
                 f"max_samples asks for {n_drawn} of {n_rows} rows, which needs replace=True; give a share up to 1.0"
-            )
-        if n_drawn > MOST_DRAWS_PER_ROW * n_rows:
-            raise ValueError(
-                f"max_samples asks for {n_drawn} draws from {n_rows} rows; "
-                f"give at most {MOST_DRAWS_PER_ROW} times as many as there are rows"
             )
         rows = Bagging(n_drawn, bool(self.replace))
         if not self.replace and n_drawn == n_rows:

@@ -32,7 +32,10 @@ from treewright.tree.tree_list import TreeList
 ROWS_IN_ALL = 2_000_000
 FEWEST_TREES, MOST_TREES = 100, 500
 
-OTHER_TABLE = "warm_start adds trees to a forest of the same table, grown by the same criterion; set warm_start=False to begin anew"
+OTHER_TABLE = (
+    "warm_start adds trees to a forest of the same table, grown by the same criterion; "
+    "set warm_start=False to begin anew"
+)
 
 # Criteria under which a split is refused if it breaks a monotone constraint.
 MONOTONE_CRITERIA = ("gini", "squared_error")
@@ -146,8 +149,11 @@ class ForestLearner(TableLearner):
         """
         from treewright.ensembles.proximity import outlier_scores
 
-        groups = self._read_target(y)[0] if isinstance(self, ClassAnswers) else np.zeros(len(self.apply(X)), np.intp)
-        return outlier_scores(self.apply(X), groups)
+        leaves = self.apply(X)
+        groups = self._read_target(y)[0]
+        if len(groups) != len(leaves):
+            raise ValueError(f"X has {len(leaves)} rows, but y has {len(groups)} values; give one target value per row")
+        return outlier_scores(leaves, groups if isinstance(self, ClassAnswers) else np.zeros(len(leaves), np.intp))
 
     def _columns(self) -> tuple[Column, ...]:
         return self.forest_.columns
@@ -163,6 +169,8 @@ class ForestLearner(TableLearner):
         """What every single tree answers: trees, rows, and for classes their shares by `classes_`."""
         check_is_fitted(self)
         values = self._read_rows(X)
+        if isinstance(self.forest_, Forest):
+            return self.forest_.answers_of_trees(self.forest_.code(values, self.n_jobs), self.n_jobs)
         return np.stack([member._answer_rows(values) for member in self.estimators_])
 
     def _by_majority(self) -> bool:

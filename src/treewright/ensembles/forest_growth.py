@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from treewright.ensembles.progress import interruptible
 from treewright.growth.binning import can_be_binned, code_rows, place_bins
 from treewright.growth.engine import usable_threads
 from treewright.growth.forest_engine import (
@@ -185,7 +186,8 @@ def grow_one_by_one(
     n_rows = len(training.values)
     if plan.monotone.any():
         raise ValueError(
-            "monotone constraints need numbers or two classes, one of the usual criteria and subset splits"
+            "monotone needs missing='learned' or 'error', max_leaf_nodes=None, subset splits, "
+            "unseen='as_missing' or 'error', and columns of at most 255 categories"
         )
     if plan.tree.missing == "error":
         refuse_gaps(training.columns, training.values)
@@ -199,7 +201,9 @@ def grow_one_by_one(
         return grown
 
     n_threads = min(usable_threads(plan.n_jobs), max(len(trees), 1))
-    return TreeList(tuple(run_interruptibly(grow_one, trees, n_threads, np.zeros(1, np.uint8))))
+    # A single tree of a large table takes seconds and does not look up, so Ctrl-C does not wait for it.
+    grown = interruptible(lambda: run_interruptibly(grow_one, trees, n_threads, np.zeros(1, np.uint8)))
+    return TreeList(tuple(grown))
 
 
 def weigh_bag(training: Training, counts: np.ndarray, balanced: bool) -> np.ndarray:

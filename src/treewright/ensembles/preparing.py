@@ -12,6 +12,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from treewright.learners.parameters import is_whole, parameter_error
+from treewright.learners.tables import TableLearner
 from treewright.table import Column, Frame, read_frame, read_like
 from treewright.table.source import lift
 
@@ -215,12 +216,23 @@ def prepared(estimator: Any) -> Any:
     return PreparedMember([("prepare", TablePreparer()), ("model", estimator)])
 
 
+def has_text_or_gaps(X: Any) -> bool:
+    """Whether a table needs to be prepared for a model that takes numbers only.
+
+    >>> has_text_or_gaps([[1, 2]]), has_text_or_gaps({"size": ["S", "L"]}), has_text_or_gaps([[None]])
+    (False, True, True)
+    """
+    table = read_frame(X)
+    return any(not column.is_numeric for column in table.columns) or bool(np.isnan(table.values).any())
+
+
 def reads_tables(estimator: Any) -> bool:
     """Whether an estimator takes text and gaps: those of this library, searches over them, and pipelines.
 
     A pipeline is left to prepare its table by itself.
     """
-    if isinstance(estimator, Pipeline) or type(estimator).__module__.split(".")[0] == "treewright":
+    is_ours = isinstance(estimator, TableLearner) or type(estimator).__module__.split(".")[0] == "treewright"
+    if is_ours or isinstance(estimator, Pipeline):
         return True
     inner = getattr(estimator, "estimator", None)
     return inner is not None and reads_tables(inner)

@@ -236,4 +236,5 @@ def _in_joblib_context() -> bool:
     """Whether joblib was told how to run things; it tells only the thread that it was told in."""
     from joblib.parallel import get_active_backend
 
-    return bool(get_active_backend()[1] != 1)
+    # Without a context it tells 1, or None since version 1.3.
+    return get_active_backend()[1] not in (1, None)

@@ -6,6 +6,9 @@ from typing import Any
 
 import numpy as np
 
+# A matrix of more cells would take more than four gigabytes.
+MOST_CELLS = 1 << 29
+
 
 def proximity(leaves: np.ndarray, others: np.ndarray) -> np.ndarray:
     """The share of trees in which a row (a line) and another row (a column) reach the same leaf.
@@ -14,6 +17,11 @@ def proximity(leaves: np.ndarray, others: np.ndarray) -> np.ndarray:
     array([[1. ],
            [0.5]])
     """
+    if len(leaves) * len(others) > MOST_CELLS:
+        raise ValueError(
+            f"the proximities of {len(leaves)} and {len(others)} rows would be {len(leaves) * len(others):,} numbers; "
+            "give fewer rows"
+        )
     first, second = _one_per_leaf(leaves, others)
     return np.asarray((first @ second.T).toarray()) / leaves.shape[1]
 

@@ -48,13 +48,16 @@ def _block(
         shares += same * (weights / np.where(total > 0.0, total, 1.0)[:, None])
     passed = np.cumsum(shares, axis=1)
     passed /= passed[:, -1:]
-    places = np.stack([(passed < quantile - 1e-12).sum(axis=1) for quantile in wanted], axis=1)
+    # Rows that share no leaf have no part in it, not even in the least.
+    places = np.stack([((passed < quantile - 1e-12) | (passed <= 0.0)).sum(axis=1) for quantile in wanted], axis=1)
     return target[np.minimum(places, len(target) - 1)]
 
 
 def read_quantiles(quantiles: Any) -> np.ndarray:
     """Shares between 0 and 1."""
     given = [quantiles] if is_real(quantiles) else list(quantiles)
+    if not given:
+        raise ValueError("quantiles is empty; give shares between 0 and 1")
     for quantile in given:
         if not is_real(quantile) or not 0.0 <= quantile <= 1.0:
             raise parameter_error("quantiles", quantile, "shares between 0 and 1")

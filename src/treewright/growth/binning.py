@@ -63,7 +63,9 @@ def place_cuts(numbers: np.ndarray, n_bins: int, exact: bool) -> tuple[np.ndarra
     to the next, which is how ordered categories are told apart.
     """
     if len(numbers) > MAX_SAMPLE:
-        numbers = numbers[np.random.default_rng(0).integers(0, len(numbers), MAX_SAMPLE)]
+        # The ends belong to it, so that a column of two values, one of them rare, is told apart in any case.
+        ends = np.fmin.reduce(numbers), np.fmax.reduce(numbers)
+        numbers = np.append(numbers[np.random.default_rng(0).integers(0, len(numbers), MAX_SAMPLE)], ends)
     distinct, counts = _count_distinct(numbers)
     if len(distinct) == 0:
         return np.empty(0), np.zeros(1)

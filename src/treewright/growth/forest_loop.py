@@ -180,8 +180,8 @@ def clip(value, least, most):
 @kernel
 def mean_of_node(work):
     """The mean of the node's targets, which is exact if all are the same."""
-    if len(work.leaf_spread) == 0:
-        return work.centre + work.sum / work.weight
+    if work.exact:
+        return work.sum / work.weight
     rows, stats, targets = work.rows, work.stats, work.targets
     first = targets[rows[work.lo]]
     total = 0.0

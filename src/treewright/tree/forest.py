@@ -167,6 +167,18 @@ class Forest:
             return np.column_stack([1.0 - means[:, 0], means[:, 0]])
         return means
 
+    def answers_of_trees(self, codes: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
+        """What every single tree answers for each coded row: trees, rows, and class shares or one number."""
+        leaves = self.leaf_start[:-1, None] + self.leaves(codes, n_jobs).T.astype(np.int64)
+        if not len(self.leaf_end):
+            values = self.leaf_value[leaves]
+            return np.stack([1.0 - values, values], axis=2) if self.target.is_classes else values[:, :, None]
+        from scipy.sparse import csr_matrix
+
+        shape = (len(self.leaf_end), len(self.target.classes))
+        shares = csr_matrix((self.entry_share, self.entry_class, np.append(0, self.leaf_end)), shape=shape)
+        return np.stack([shares[line].toarray() for line in leaves])
+
     def sums(self, codes: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
         """What the trees answer for each coded row, added up in their order."""
         return self._add_up(codes, False, None, n_jobs)[0]
