@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -202,7 +203,7 @@ def show_scaling() -> None:
             model = RandomForestClassifier(
                 n_estimators=n_trees, max_features="sqrt", min_samples_leaf=1, n_jobs=THREADS, random_state=0
             )
-            best = min(best, race([Contestant("fit", lambda: model.fit(X[:n_rows], y[:n_rows]))], 1)[0].best)  # noqa: B023
+            best = min(best, race([Contestant("fit", partial(model.fit, X[:n_rows], y[:n_rows]))], 1)[0].best)
         found[n_rows] = best / n_trees
     unit = found[100_000] / (100_000 * math.log(100_000))
     for n_rows, seconds in found.items():

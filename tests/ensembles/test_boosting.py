@@ -184,6 +184,15 @@ def test_rounds_can_be_added_later(learner):
 
 
 @pytest.mark.parametrize("learner", BOTH)
+def test_rounds_are_not_added_to_the_model_of_another_table(learner):
+    table, other = mixed_table(400), mixed_table(400, seed=9)
+    model = learner(n_estimators=2, warm_start=True).fit(table[0], target_of(learner, table))
+    with pytest.raises(ValueError, match="of the same table"):
+        model.set_params(n_estimators=4).fit(other[0], target_of(learner, other))
+    assert model.n_estimators_ == 2
+
+
+@pytest.mark.parametrize("learner", BOTH)
 def test_text_gaps_and_unseen_categories_are_taken_as_they_are(learner):
     train, new = mixed_table(1500), mixed_table(600, seed=5)
     model = learner(random_state=0).fit(train[0], target_of(learner, train))
@@ -277,6 +286,7 @@ def test_an_interrupt_keeps_the_trees_so_far_if_asked():
         ({"max_leaf_nodes": 1}, "max_leaf_nodes is 1"),
         ({"l2": -1.0}, "l2 is -1.0"),
         ({"max_bins": 256}, "max_bins is 256"),
+        ({"unseen": "stop"}, "unseen is 'stop'"),
         ({"loss": "gamma"}, "needs targets above 0"),
         ({"loss": lambda prediction, target: 3}, "must return gradient and hessian"),
     ],

@@ -28,6 +28,8 @@ from treewright.tree.forest import Forest
 MOST_ROUNDS = 1000
 PATIENCE = 50
 
+OTHER_TABLE = "warm_start adds rounds to a model of the same table; set warm_start=False to begin anew"
+
 # What all categories are called that are too rare to have a code of their own.
 OTHERS = "(others)"
 
@@ -37,6 +39,8 @@ class Boosting(TableLearner):
 
     forests_: list[Forest]
     initial_: np.ndarray
+    columns_: tuple[Column, ...]
+    target_: Target
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Add trees round by round.
@@ -51,6 +55,8 @@ class Boosting(TableLearner):
             A row of weight 2 counts as two rows; one of weight 0 is left out.
         """
         check_progress(self.progress)
+        if self.unseen not in ("as_missing", "error"):
+            raise parameter_error("unseen", self.unseen, "'as_missing' or 'error'")
         table = self._read_table(X)
         training = self._read_training(table, y, sample_weight)
         loss = self._read_loss(training)
@@ -64,6 +70,8 @@ class Boosting(TableLearner):
             raise ValueError(f"n_estimators is {n_rounds}, but the model has {first} rounds; it can only grow")
         scores = None
         if earlier is not None:
+            if training.columns != self.columns_ or training.target != self.target_:
+                raise ValueError(OTHER_TABLE)
             by_row = np.ascontiguousarray(rows.codes.T)
             scores = np.stack(
                 [start + forest.sums(by_row)[:, 0] for start, forest in zip(initial, earlier, strict=True)]
@@ -84,6 +92,8 @@ class Boosting(TableLearner):
             target = Target(training.target.name)
             forests = [Forest.of(columns, target, plan.bins, parts) for parts in found.parts]
             if earlier is not None:
+                if len(earlier) != len(forests) or not earlier[0].can_take(forests[0]):
+                    raise ValueError(OTHER_TABLE)
                 forests = [old.with_more(new) for old, new in zip(earlier, forests, strict=True)]
         self._keep_names(table)
         self._keep_classes(training.classes)

@@ -80,7 +80,7 @@ class ForestLearner(TableLearner):
         plan = self._plan(single, training, self._forest_seed(earlier))
         n_trees = self._count_trees(len(training.answers))
         if earlier is None:
-            shape = choose_shape(training, plan, self._shapes(len(table.columns)), n_trees)
+            shape = choose_shape(training, plan, self._shapes(len(table.columns)), n_trees, self.progress)
         else:
             shape = self._shape_of_more()
         plan = shape.of(plan)
@@ -464,12 +464,12 @@ def read_monotone(monotone: Any, columns: tuple[Column, ...]) -> np.ndarray:
 
 def _joined(earlier: Forest | TreeList, later: Forest | TreeList) -> Forest | TreeList:
     """Trees added to a forest; both must come from the same table."""
-    alike = type(earlier) is type(later) and earlier.columns == later.columns and earlier.target == later.target
-    if alike and isinstance(earlier, Forest) and isinstance(later, Forest):
-        alike = np.array_equal(earlier.bins.cuts, later.bins.cuts) and earlier.by_entropy == later.by_entropy
-    if not alike:
-        raise ValueError(OTHER_TABLE)
-    return earlier.with_more(later)  # type: ignore[arg-type]
+    if earlier.columns == later.columns and earlier.target == later.target:
+        if isinstance(earlier, TreeList) and isinstance(later, TreeList):
+            return earlier.with_more(later)
+        if isinstance(earlier, Forest) and isinstance(later, Forest) and earlier.can_take(later):
+            return earlier.with_more(later)
+    raise ValueError(OTHER_TABLE)
 
 
 def _in_all_rows(answers: np.ndarray, training: Training) -> np.ndarray:

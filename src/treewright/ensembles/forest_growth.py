@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from treewright.ensembles.progress import interruptible
+from treewright.ensembles.progress import follow, interruptible
 from treewright.growth.binning import can_be_binned, code_rows, place_bins
 from treewright.growth.engine import usable_threads
 from treewright.growth.forest_engine import (
@@ -67,7 +67,9 @@ class Shape:
         return replace(plan, tree=tree)
 
 
-def choose_shape(training: Training, plan: ForestPlan, shapes: Sequence[Shape], n_trees: int) -> Shape:
+def choose_shape(
+    training: Training, plan: ForestPlan, shapes: Sequence[Shape], n_trees: int, progress: bool | None
+) -> Shape:
     """The shape whose trees err least on rows that they have not seen, by a small forest each.
 
     Another than the first is only taken if it errs less on so many more rows that chance is unlikely to be why. Large
@@ -80,9 +82,10 @@ def choose_shape(training: Training, plan: ForestPlan, shapes: Sequence[Shape], 
     trial = replace(plan, bagging=Bagging(n_rows), seed=plan.seed ^ TRIAL_STREAM)
     bags = bags_of(trial, TRIAL_TREES, n_rows)
     losses = []
-    for shape in shapes:
-        forest = grow_in_bytes(training, shape.of(trial), range(TRIAL_TREES), _no_tick)
-        losses.append(losses_out_of_bag(forest, training, bags, plan.n_jobs))
+    with follow("trying shapes of trees", len(shapes) * TRIAL_TREES, progress) as tick:
+        for shape in shapes:
+            forest = grow_in_bytes(training, shape.of(trial), range(TRIAL_TREES), tick)
+            losses.append(losses_out_of_bag(forest, training, bags, plan.n_jobs))
     advantages = [certainty_of_gain(losses[0] - loss) for loss in losses]
     best = int(np.argmax(advantages))
     return shapes[best] if advantages[best] > LEAST_CERTAINTY else shapes[0]
@@ -103,10 +106,6 @@ def certainty_of_gain(gains: np.ndarray) -> float:
     """How many standard errors the mean gain per row lies above 0."""
     spread = gains.std()
     return float(gains.mean() / spread * np.sqrt(len(gains))) if spread > 0.0 else 0.0
-
-
-def _no_tick(_: int) -> None:
-    """Trials are too short to be told of."""
 
 
 def fits_in_bytes(training: Training, plan: ForestPlan) -> bool:

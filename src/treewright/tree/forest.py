@@ -129,6 +129,11 @@ class Forest:
             **joined,
         )
 
+    def can_take(self, other: Forest) -> bool:
+        """Whether another forest codes the same columns alike, so that its trees can stand beside these."""
+        alike = self.columns == other.columns and self.by_entropy == other.by_entropy
+        return alike and np.array_equal(self.bins.cuts, other.bins.cuts)
+
     def with_more(self, other: Forest) -> Forest:
         """This forest with the trees of another one after its own; both must code the table alike."""
         joined: dict[str, Any] = {name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in _JOINED}
