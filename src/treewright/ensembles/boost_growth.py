@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from treewright.ensembles.losses import Loss
+from treewright.ensembles.progress import Tick
 from treewright.growth.binning import Bins
 from treewright.growth.boost_engine import BoostedTree, Booster, BoostRecipe
 from treewright.growth.forest_engine import ForestPart, choose_forest_form, seed_of_tree
@@ -24,11 +24,28 @@ class Rows:
     """Some rows of a coded table with their targets and weights."""
 
     codes: np.ndarray  # [column, row]
-    targets: np.ndarray
+    targets: np.ndarray  # one per row, or a line per output
     weights: np.ndarray
+    start: np.ndarray | None = None  # [output, row]: scores to begin with, rather than with the same for all rows
+
+    def __len__(self) -> int:
+        return self.codes.shape[1]
 
     def take(self, places: np.ndarray) -> Rows:
-        return Rows(np.ascontiguousarray(self.codes[:, places]), self.targets[places], self.weights[places])
+        codes = np.ascontiguousarray(self.codes[:, places])
+        start = None if self.start is None else self.start[:, places]
+        return Rows(codes, np.ascontiguousarray(self.targets[..., places]), self.weights[places], start)
+
+    def begin(self, loss: Loss) -> np.ndarray:
+        """The score that all rows begin with, per output; 0 if each has one of its own."""
+        initial = loss.begin(self.targets, self.weights)
+        return initial if self.start is None else np.zeros_like(initial)
+
+    def scores(self, initial: np.ndarray) -> np.ndarray:
+        """The scores before the first round: [output, row]."""
+        if self.start is not None:
+            return self.start + initial[:, None]
+        return np.repeat(initial[:, None], len(self), axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,11 +56,17 @@ class BoostPlan:
     loss: Loss
     bins: Bins
     monotone: np.ndarray
+    groups: np.ndarray | None  # bool[group, column]: columns that may meet on a path
     subsample: float
-    column_sample: float
+    goss: tuple[float, float] | None  # shares of the rows with the largest gradients, and of the others
+    column_sample: float  # of each tree
     patience: int
     seed: int
     n_threads: int
+
+    @property
+    def uses_all_rows(self) -> bool:
+        return self.subsample >= 1.0 and self.goss is None
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,9 +76,10 @@ class Boosted:
     parts: list[list[ForestPart]]
     history: np.ndarray
 
-    @property
-    def n_rounds(self) -> int:
-        return len(self.parts[0])
+    def up_to_best(self) -> Boosted:
+        """The rounds up to the least loss on rows held back."""
+        best = int(np.argmin(self.history)) + 1
+        return Boosted([trees[:best] for trees in self.parts], self.history)
 
 
 class Judge:
@@ -64,24 +88,25 @@ class Judge:
     def __init__(self, held: Rows, loss: Loss, initial: np.ndarray) -> None:
         self.held, self.loss = held, loss
         self.codes = np.ascontiguousarray(held.codes.T)
-        self.scores = np.repeat(initial[:, None], len(held.targets), axis=1)
+        self.scores = held.scores(initial)
         self.history: list[float] = []
 
     def add(self, output: int, part: ForestPart) -> None:
-        self.scores[output] += part.leaf_value[leaves_in(part, self.codes)]
+        self.scores[output] += part.leaf_value[leaves_in(part, self.codes, 0, len(self.codes))]
 
-    def look(self) -> None:
+    def look(self) -> str:
+        """Judge the round; returns what to tell of it."""
         self.history.append(self.loss.value(self.scores, self.held.targets, self.held.weights))
+        return f"loss {self.history[-1]:.5g}, best {min(self.history):.5g}"
 
     def has_seen_enough(self, patience: int) -> bool:
         return len(self.history) - 1 - int(np.argmin(self.history)) >= patience
 
 
-def leaves_in(part: ForestPart, codes: np.ndarray) -> np.ndarray:
-    """The leaf of each coded row in a tree."""
-    at = np.empty(len(codes), np.uint32)
-    room = np.empty(BLOCK, np.uint32)
-    choose_forest_form()(walk)(codes, 0, len(codes), part.nodes, 0, part.node_set, part.sets, at, room)
+def leaves_in(part: ForestPart, codes: np.ndarray, first: int, last: int) -> np.ndarray:
+    """The leaf of each of some coded rows in a tree."""
+    at, room = np.empty(last - first, np.uint32), np.empty(BLOCK, np.uint32)
+    choose_forest_form()(walk)(codes, first, last, part.nodes, 0, part.node_set, part.sets, at, room)
     return at
 
 
@@ -90,79 +115,106 @@ def boost(
     rows: Rows,
     initial: np.ndarray,
     n_rounds: int,
-    tick: Callable[[int], None],
+    tick: Tick,
     *,
     held: Rows | None = None,
-    earlier: np.ndarray | None = None,
     first_round: int = 0,
     keep_on_interrupt: bool = False,
 ) -> Boosted:
-    """Add trees round by round; `earlier` has the scores that earlier trees gave.
-
-    With rows held back, boosting ends when their loss has not fallen for a while.
-    """
-    scores = np.repeat(initial[:, None], len(rows.targets), axis=1) if earlier is None else earlier.copy()
-    booster = Booster(choose_forest_form(), rows.codes, plan.bins, plan.monotone.astype(np.float64), plan.n_threads)
+    """Add trees round by round; with rows held back, until their loss has not fallen for a while."""
     judge = None if held is None else Judge(held, plan.loss, initial)
-    by_row = np.ascontiguousarray(rows.codes.T) if plan.subsample < 1.0 else np.empty((0, 0), np.uint8)
     parts: list[list[ForestPart]] = [[] for _ in range(plan.loss.n_outputs)]
+    rounds = Rounds(plan, rows, initial)
     try:
         for number in range(first_round, first_round + n_rounds):
-            gradients, hessians = plan.loss.derive(scores, rows.targets)
-            random = np.random.default_rng([plan.seed & 0xFFFFFFFF, number])
-            sample = draw_rows(random, len(rows.targets), plan.subsample)
-            allowed = draw_columns(random, len(rows.codes), plan.column_sample)
-            grown = [
-                grow_one(booster, plan, rows, scores[k], gradients[k], hessians[k], sample, allowed, number * 1009 + k)
-                for k in range(plan.loss.n_outputs)
-            ]
-            for k, tree in enumerate(grown):
-                if plan.subsample < 1.0:
-                    scores[k] += tree.part.leaf_value[leaves_in(tree.part, by_row)]
-                else:
-                    booster.add(tree, scores[k])
-                parts[k].append(tree.part)
+            for k, part in enumerate(rounds.add(number)):
+                parts[k].append(part)
                 if judge is not None:
-                    judge.add(k, tree.part)
-            tick(1)
-            if judge is not None:
-                judge.look()
-                if judge.has_seen_enough(plan.patience):
-                    break
+                    judge.add(k, part)
+            tick(1, "" if judge is None else judge.look())
+            if judge is not None and judge.has_seen_enough(plan.patience):
+                break
     except KeyboardInterrupt:
         complete = min(map(len, parts))
         if not keep_on_interrupt or complete == 0:
             raise
         parts = [trees[:complete] for trees in parts]
     finally:
-        booster.close()
+        rounds.booster.close()
     return Boosted(parts, np.array([] if judge is None else judge.history))
 
 
-def grow_one(
-    booster: Booster,
-    plan: BoostPlan,
-    rows: Rows,
-    scores: np.ndarray,
-    gradients: np.ndarray,
-    hessians: np.ndarray,
-    sample: np.ndarray | None,
-    allowed: np.ndarray,
-    number: int,
-) -> BoostedTree:
-    """One tree for one output."""
-    gradients, hessians = np.ascontiguousarray(gradients * rows.weights), np.ascontiguousarray(hessians * rows.weights)
-    drawn = None if sample is None else sample.copy()
-    seed = int(seed_of_tree(plan.seed, number))
-    tree = booster.grow(gradients, hessians, plan.recipe, seed=seed, rows=drawn, allowed=allowed)
-    if not plan.loss.answers_by_residuals:
-        return tree
-    residuals = rows.targets - scores
-    values = [
-        plan.recipe.learning_rate * plan.loss.leaf(residuals[tree.rows[lo:hi]], rows.weights[tree.rows[lo:hi]])
-        for lo, hi in tree.ranges
-    ]
-    return BoostedTree(replace(tree.part, leaf_value=np.array(values)), tree.rows, tree.ranges)
+class Rounds:
+    """A table whose scores grow with every round."""
+
+    def __init__(self, plan: BoostPlan, rows: Rows, initial: np.ndarray) -> None:
+        self.plan, self.rows = plan, rows
+        self.scores = rows.scores(initial)
+        self.gradients, self.hessians = np.empty_like(self.scores), np.empty_like(self.scores)
+        self.weights = rows.weights if (rows.weights != 1.0).any() else np.empty(0)
+        self.booster = Booster(
+            choose_forest_form(),
+            rows.codes,
+            plan.bins,
+            monotone=plan.monotone,
+            groups=plan.groups,
+            recipe=plan.recipe,
+            n_threads=plan.n_threads,
+        )
+
+    def add(self, number: int) -> list[ForestPart]:
+        """The trees of a round, one per output."""
+        plan, loss = self.plan, self.plan.loss
+        self.booster.each_part(
+            lambda first, last: loss.fill(
+                self.scores, self.rows.targets, self.weights, (first, last), self.gradients, self.hessians
+            )
+        )
+        random = np.random.default_rng([plan.seed & 0xFFFFFFFF, number])
+        sample = self._draw_rows(random, number)
+        allowed = draw_columns(random, len(self.rows.codes), plan.column_sample)
+        return [self._grow(k, sample, allowed, number * 1009 + k) for k in range(loss.n_outputs)]
+
+    def _draw_rows(self, random: np.random.Generator, number: int) -> np.ndarray | None:
+        """The rows that the trees of a round are grown from, or None for all."""
+        plan = self.plan
+        if plan.goss is None:
+            return draw_rows(random, len(self.rows), plan.subsample)
+        # As in LightGBM, the first steps are taken with all rows: until then gradients tell little.
+        if number < 1.0 / plan.recipe.learning_rate:
+            return None
+        return draw_by_gradient(random, self.gradients, self.hessians, *plan.goss)
+
+    def _grow(self, k: int, sample: np.ndarray | None, allowed: np.ndarray, number: int) -> ForestPart:
+        """A tree for one output, with the scores moved on by it."""
+        plan = self.plan
+        at_once = sample is None and not plan.loss.answers_by_residuals
+        tree = self.booster.grow(
+            self.gradients[k],
+            self.hessians[k],
+            plan.recipe,
+            seed=int(seed_of_tree(plan.seed, number)),
+            rows=sample,
+            allowed=allowed,
+            scores=self.scores[k] if at_once else None,
+        )
+        if at_once:
+            return tree.part
+        part = replace(tree.part, leaf_value=self._answers(k, tree)) if plan.loss.answers_by_residuals else tree.part
+        codes = self.booster.codes_by_row
+
+        def move(first: int, last: int) -> None:
+            self.scores[k, first:last] += part.leaf_value[leaves_in(part, codes, first, last)]
+
+        self.booster.each_part(move)
+        return part
+
+    def _answers(self, k: int, tree: BoostedTree) -> np.ndarray:
+        """The best answer of each leaf, by what is left of the targets of its rows."""
+        targets = self.rows.targets if self.rows.targets.ndim == 1 else self.rows.targets[k]
+        residuals, weights, rate = targets - self.scores[k], self.rows.weights, self.plan.recipe.learning_rate
+        leaves = [tree.rows_of_leaf(leaf) for leaf in range(len(tree.part.leaf_value))]
+        return np.array([rate * self.plan.loss.leaf(residuals[rows], weights[rows]) for rows in leaves])
 
 
 def draw_rows(random: np.random.Generator, n_rows: int, share: float) -> np.ndarray | None:
@@ -171,6 +223,26 @@ def draw_rows(random: np.random.Generator, n_rows: int, share: float) -> np.ndar
         return None
     size = max(1, round(share * n_rows))
     return np.sort(random.choice(n_rows, size, replace=False)).astype(np.uint32)
+
+
+def draw_by_gradient(
+    random: np.random.Generator, gradients: np.ndarray, hessians: np.ndarray, large: float, small: float
+) -> np.ndarray:
+    """The rows with the largest gradients, and some of the others, which are weighed up for those not drawn.
+
+    Gradient-based one-side sampling (Ke and others 2017).
+    """
+    n_rows = gradients.shape[1]
+    sizes = np.abs(gradients).sum(axis=0)
+    n_large = max(1, round(large * n_rows))
+    n_small = min(max(1, round(small * n_rows)), n_rows - n_large)
+    order = np.argpartition(-sizes, n_large - 1) if n_large < n_rows else np.arange(n_rows)
+    rest = np.sort(order[n_large:])
+    drawn = random.choice(rest, n_small, replace=False) if n_small else rest
+    if n_small:
+        gradients[:, drawn] *= len(rest) / n_small
+        hessians[:, drawn] *= len(rest) / n_small
+    return np.sort(np.append(order[:n_large], drawn)).astype(np.uint32)
 
 
 def draw_columns(random: np.random.Generator, n_columns: int, share: float) -> np.ndarray:
@@ -182,25 +254,34 @@ def draw_columns(random: np.random.Generator, n_columns: int, share: float) -> n
     return allowed
 
 
-def choose_rounds(plan: BoostPlan, rows: Rows, most: int, tick: Callable[[int], None]) -> tuple[int, np.ndarray]:
+def choose_rounds(plan: BoostPlan, rows: Rows, most: int, share: float | None, tick: Tick) -> tuple[int, np.ndarray]:
     """After how many rounds the loss on rows held back is least, and that loss after each round.
 
-    Small tables are judged in five folds, so that every row is held back once; of large ones a tenth is.
+    Without a share to hold back, small tables are judged in five folds, so that every row is held back once; of large
+    ones a tenth is held back.
     """
-    n_rows = len(rows.targets)
-    order = np.random.default_rng(plan.seed & 0xFFFFFFFF).permutation(n_rows)
-    # Neighbours in the order of their targets go to different folds.
-    order = order[np.argsort(rows.targets[order], kind="stable")]
-    n_folds = FOLDS if n_rows <= MOST_ROWS_FOR_FOLDS else max(round(1.0 / HELD_BACK), -(-n_rows // MOST_HELD_BACK))
-    judged = range(n_folds if n_rows <= MOST_ROWS_FOR_FOLDS else 1)
     histories = []
-    for fold in judged:
-        held = order[fold::n_folds]
-        kept = np.setdiff1d(order, held)
+    for kept, held in parts_to_judge(plan, rows, share):
         part = rows.take(kept)
-        initial = plan.loss.begin(part.targets, part.weights)
-        histories.append(boost(plan, part, initial, most, tick, held=rows.take(held)).history)
+        histories.append(boost(plan, part, part.begin(plan.loss), most, tick, held=rows.take(held)).history)
     length = max(map(len, histories))
     padded = [np.append(line, np.full(length - len(line), line[-1])) for line in histories]
     mean = np.mean(padded, axis=0)
     return int(np.argmin(mean)) + 1, mean
+
+
+def parts_to_judge(plan: BoostPlan, rows: Rows, share: float | None) -> list[tuple[np.ndarray, np.ndarray]]:
+    """The rows to learn from and those held back, once or for each fold."""
+    n_rows = len(rows)
+    order = np.random.default_rng(plan.seed & 0xFFFFFFFF).permutation(n_rows)
+    # Neighbours in the order of their targets go to different parts.
+    if rows.targets.ndim == 1:
+        order = order[np.argsort(rows.targets[order], kind="stable")]
+    if share is not None:
+        size = min(max(1, round(share * n_rows)), n_rows - 1)
+        places = [np.linspace(0, n_rows - 1, size).round().astype(np.intp)]
+    elif n_rows <= MOST_ROWS_FOR_FOLDS:
+        places = [np.arange(fold, n_rows, FOLDS) for fold in range(FOLDS)]
+    else:
+        places = [np.arange(0, n_rows, max(round(1.0 / HELD_BACK), -(-n_rows // MOST_HELD_BACK)))]
+    return [(np.sort(np.delete(order, held)), np.sort(order[held])) for held in places]

@@ -2,36 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
+from sklearn.metrics import r2_score
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from treewright.ensembles.boost_growth import BoostPlan, Rows, boost, choose_rounds
+from treewright.ensembles.boost_growth import Boosted, BoostPlan, Rows, boost, choose_rounds
 from treewright.ensembles.forest_base import is_auto, read_monotone
-from treewright.ensembles.losses import Loss, Tweedie, read_loss
+from treewright.ensembles.losses import Loss, ManyOutputs, Tweedie, read_loss
 from treewright.ensembles.progress import check_progress, follow
+from treewright.ensembles.rare_categories import group_column, group_rare, grouped
 from treewright.growth.binning import MAX_CODES, code_rows, place_bins
 from treewright.growth.boost_engine import BoostRecipe
 from treewright.growth.engine import usable_threads
 from treewright.growth.forest_engine import choose_forest_form
 from treewright.learners.parameters import is_real, is_whole, parameter_error
 from treewright.learners.tables import ClassAnswers, NumberAnswers, TableLearner, Training
+from treewright.table import Table, read_classes, read_frame, read_like, read_numbers
 from treewright.table.column import Column
 from treewright.tree import Target
 from treewright.tree.forest import Forest
 
-# Of "auto": most rounds that are tried, and how many without a fall of the loss end the trial.
+# Of "auto": most rounds that are tried.
 MOST_ROUNDS = 1000
-PATIENCE = 50
+
+GROWTHS = ("best", "level", "oblivious")
+
+# Oblivious trees have as many leaves as a power of 2, this many levels if not told otherwise, and this many at most.
+OBLIVIOUS_DEPTH, MOST_OBLIVIOUS_DEPTH = 6, 16
 
 OTHER_TABLE = "warm_start adds rounds to a model of the same table; set warm_start=False to begin anew"
-
-# What all categories are called that are too rare to have a code of their own.
-OTHERS = "(others)"
 
 
 class Boosting(TableLearner):
@@ -42,7 +46,9 @@ class Boosting(TableLearner):
     columns_: tuple[Column, ...]
     target_: Target
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, validation: Any = None, initial_score: Any = None
+    ) -> Self:
         """Add trees round by round.
 
         Parameters
@@ -50,9 +56,15 @@ class Boosting(TableLearner):
         X : table
             A pandas, polars or arrow frame, an array, a dict of columns, or a list of rows.
         y : one value per row
-            The target: a list, an array, or a column of a frame.
+            The target: a list, an array, or a column of a frame. For numbers also several columns.
         sample_weight : one number per row, a single number or None
             A row of weight 2 counts as two rows; one of weight 0 is left out.
+        validation : (X, y), (X, y, sample_weight) or None
+            Rows to judge every round by. Boosting ends when their loss has not fallen for `patience` rounds, and the
+            rounds up to the least loss are kept.
+        initial_score : one number per row, or one per row and output, or None
+            Scores to begin with, on the scale of the loss (logarithms of odds for classes, logarithms for "poisson" and
+            its like). They are not part of the model: add them to what it answers for other rows.
         """
         check_progress(self.progress)
         if self.unseen not in ("as_missing", "error"):
@@ -62,45 +74,21 @@ class Boosting(TableLearner):
         loss = self._read_loss(training)
         groups = group_rare(training)
         plan, rows, columns = self._prepare(training, loss, groups)
-        earlier = getattr(self, "forests_", None) if self.warm_start else None
-        n_rounds, history, plan = self._choose_rounds(plan, rows)
-        initial = loss.begin(rows.targets, rows.weights) if earlier is None else self.initial_
-        first = 0 if earlier is None else len(earlier[0])
-        if first > n_rounds:
-            raise ValueError(f"n_estimators is {n_rounds}, but the model has {first} rounds; it can only grow")
-        scores = None
-        if earlier is not None:
-            if training.columns != self.columns_ or training.target != self.target_:
-                raise ValueError(OTHER_TABLE)
-            by_row = np.ascontiguousarray(rows.codes.T)
-            scores = np.stack(
-                [start + forest.sums(by_row)[:, 0] for start, forest in zip(initial, earlier, strict=True)]
-            )
-        forests = earlier or []
-        if first < n_rounds:
-            with follow("boosting", n_rounds - first, self.progress) as tick:
-                found = boost(
-                    plan,
-                    rows,
-                    initial,
-                    n_rounds - first,
-                    tick,
-                    earlier=scores,
-                    first_round=first,
-                    keep_on_interrupt=bool(self.keep_on_interrupt),
-                )
+        rows = replace(rows, start=read_start(initial_score, training, loss.n_outputs))
+        held = self._read_validation(validation, table, training, plan, groups)
+        earlier = self._earlier(training, columns, plan)
+        plan, found, initial = self._boost(plan, rows, held, earlier)
+        forests = earlier
+        if found.parts[0]:
             target = Target(training.target.name)
-            forests = [Forest.of(columns, target, plan.bins, parts) for parts in found.parts]
-            if earlier is not None:
-                if len(earlier) != len(forests) or not earlier[0].can_take(forests[0]):
-                    raise ValueError(OTHER_TABLE)
-                forests = [old.with_more(new) for old, new in zip(earlier, forests, strict=True)]
+            added = [Forest.of(columns, target, plan.bins, parts) for parts in found.parts]
+            forests = [old.with_more(new) for old, new in zip(earlier, added, strict=True)] if earlier else added
         self._keep_names(table)
         self._keep_classes(training.classes)
         self.n_features_in_ = len(table.columns)
         self.forests_, self.initial_ = forests, initial
         self.n_estimators_, self.learning_rate_ = len(forests[0]), plan.recipe.learning_rate
-        self.history_, self.loss_ = history, loss
+        self.history_, self.loss_ = found.history, loss
         self.columns_, self.target_, self.groups_ = training.columns, training.target, groups
         return self
 
@@ -144,6 +132,10 @@ class Boosting(TableLearner):
     def _read_loss(self, training: Training) -> Loss:
         raise NotImplementedError
 
+    def _read_answers(self, y: Any, training: Training) -> np.ndarray:
+        """The targets of rows to judge by, in the terms of the training rows."""
+        raise NotImplementedError
+
     def _prepare(
         self, training: Training, loss: Loss, groups: dict[int, np.ndarray]
     ) -> tuple[BoostPlan, Rows, tuple[Column, ...]]:
@@ -153,25 +145,91 @@ class Boosting(TableLearner):
         values = grouped(training.values, groups)
         if not is_whole(self.max_bins, 2) or self.max_bins > MAX_CODES:
             raise parameter_error("max_bins", self.max_bins, f"a whole number from 2 to {MAX_CODES}")
+        if not is_whole(self.patience, 1):
+            raise parameter_error("patience", self.patience, "a whole number of 1 or more")
         bins = place_bins(columns, values, int(self.max_bins), n_threads)
         codes = code_rows(choose_forest_form(), bins, values, n_threads, by_column=True)
+        shares = read_column_sample(self.column_sample)
         plan = BoostPlan(
-            recipe=self._recipe(),
+            recipe=self._recipe(shares),
             loss=loss,
             bins=bins,
             monotone=self._directions(training),
+            groups=read_interactions(self.interactions, training.columns),
             subsample=_share("subsample", self.subsample),
-            column_sample=_share("column_sample", self.column_sample),
-            patience=PATIENCE,
+            goss=read_goss(self.goss, self.subsample),
+            column_sample=shares["tree"],
+            patience=int(self.patience),
             seed=int(check_random_state(self.random_state).randint(np.iinfo(np.int64).max, dtype=np.int64)),
             n_threads=n_threads,
         )
-        return plan, Rows(codes, training.answers.astype(np.float64), training.weights), columns
+        targets = np.ascontiguousarray(training.answers.astype(np.float64).T)
+        return plan, Rows(codes, targets, training.weights), columns
+
+    def _read_validation(
+        self, validation: Any, table: Table, training: Training, plan: BoostPlan, groups: dict[int, np.ndarray]
+    ) -> Rows | None:
+        """The rows to judge rounds by, coded as the training rows."""
+        if validation is None:
+            return None
+        if not isinstance(validation, tuple | list) or len(validation) not in (2, 3):
+            raise ValueError(
+                "validation must be a tuple of a table and its target, and perhaps the weights of its rows"
+            )
+        values = read_like(
+            validation[0],
+            training.columns,
+            named=table.named,
+            learner=type(self).__name__,
+            numeric_features=self.numeric_features,
+        )
+        targets = self._read_answers(validation[1], training)
+        weights = np.ones(len(values)) if len(validation) == 2 else np.asarray(validation[2], dtype=np.float64)
+        if targets.shape[-1] != len(values) or weights.shape != (len(values),):
+            raise ValueError(f"validation has {len(values)} rows, but not as many targets and weights")
+        codes = code_rows(choose_forest_form(), plan.bins, grouped(values, groups), plan.n_threads, by_column=True)
+        return Rows(codes, targets, weights)
+
+    def _earlier(self, training: Training, columns: tuple[Column, ...], plan: BoostPlan) -> list[Forest]:
+        """The trees to add to, none without `warm_start`."""
+        if not self.warm_start or not hasattr(self, "forests_"):
+            return []
+        same = training.columns == self.columns_ and training.target == self.target_
+        same = same and len(self.forests_) == plan.loss.n_outputs
+        if not same or not np.array_equal(self.forests_[0].bins.cuts, plan.bins.cuts):
+            raise ValueError(OTHER_TABLE)
+        return self.forests_
+
+    def _boost(
+        self, plan: BoostPlan, rows: Rows, held: Rows | None, earlier: list[Forest]
+    ) -> tuple[BoostPlan, Boosted, np.ndarray]:
+        """Choose rate and rounds, and boost; returns also the score that all rows begin with."""
+        n_rounds, plan, history = self._choose_rounds(plan, rows, is_judged=held is not None)
+        initial = rows.begin(plan.loss) if not earlier else self.initial_
+        first = len(earlier[0]) if earlier else 0
+        if first > n_rounds:
+            raise ValueError(f"n_estimators is {n_rounds}, but the model has {first} rounds; it can only grow")
+        if earlier:
+            rows, held = move_on(rows, initial, earlier), None if held is None else move_on(held, initial, earlier)
+        if first == n_rounds:
+            return plan, Boosted([[] for _ in earlier], history), initial
+        with follow("boosting", n_rounds - first, self.progress) as tick:
+            found = boost(
+                plan,
+                rows,
+                np.zeros_like(initial) if earlier else initial,
+                n_rounds - first,
+                tick,
+                held=held,
+                first_round=first,
+                keep_on_interrupt=bool(self.keep_on_interrupt),
+            )
+        return plan, replace(found, history=history) if held is None else found.up_to_best(), initial
 
     def _directions(self, training: Training) -> np.ndarray:
         return read_monotone(self.monotone, training.columns)
 
-    def _recipe(self) -> BoostRecipe:
+    def _recipe(self, shares: dict[str, float]) -> BoostRecipe:
         for name, least in (("max_leaf_nodes", 2), ("min_samples_leaf", 1)):
             if not is_whole(getattr(self, name), least):
                 raise parameter_error(name, getattr(self, name), f"a whole number of {least} or more")
@@ -180,33 +238,56 @@ class Boosting(TableLearner):
         for name in ("min_child_weight", "l1", "l2", "min_split_gain"):
             if not is_real(getattr(self, name)) or getattr(self, name) < 0.0:
                 raise parameter_error(name, getattr(self, name), "a number of 0 or more")
+        if self.growth not in GROWTHS:
+            raise parameter_error("growth", self.growth, f"one of {', '.join(map(repr, GROWTHS))}")
         rate = self.learning_rate
         if not is_auto(rate) and (not is_real(rate) or rate <= 0.0):
             raise parameter_error("learning_rate", rate, "a number above 0, or 'auto'")
         return BoostRecipe(
+            growth=self.growth,
             max_leaf_nodes=int(self.max_leaf_nodes),
-            max_depth=1 << 30 if self.max_depth is None else int(self.max_depth),
+            max_depth=self._most_depth(),
             min_samples_leaf=int(self.min_samples_leaf),
             min_child_weight=float(self.min_child_weight),
             l1=float(self.l1),
             l2=float(self.l2),
             min_split_gain=float(self.min_split_gain),
             learning_rate=0.1 if is_auto(rate) else float(rate),
+            level_share=shares["level"],
+            node_share=shares["node"],
         )
 
-    def _choose_rounds(self, plan: BoostPlan, rows: Rows) -> tuple[int, np.ndarray, BoostPlan]:
-        """How many rounds to boost, the losses that told so, and the plan with its rate."""
-        if not is_auto(self.n_estimators):
-            if not is_whole(self.n_estimators, 1):
-                raise parameter_error("n_estimators", self.n_estimators, "a whole number of 1 or more, or 'auto'")
-            return int(self.n_estimators), np.empty(0), plan
-        if is_auto(self.learning_rate):
-            plan = replace(plan, recipe=replace(plan.recipe, learning_rate=rate_for(len(rows.targets))))
-        if len(rows.targets) < 10:
-            return 100, np.empty(0), plan
+    def _most_depth(self) -> int:
+        if self.growth != "oblivious":
+            return 1 << 30 if self.max_depth is None else int(self.max_depth)
+        if self.max_depth is not None and int(self.max_depth) > MOST_OBLIVIOUS_DEPTH:
+            raise parameter_error("max_depth", self.max_depth, f"{MOST_OBLIVIOUS_DEPTH} at most for oblivious trees")
+        return OBLIVIOUS_DEPTH if self.max_depth is None else int(self.max_depth)
+
+    def _choose_rounds(self, plan: BoostPlan, rows: Rows, is_judged: bool) -> tuple[int, BoostPlan, np.ndarray]:
+        """How many rounds to boost at most, the plan with its rate, and the losses that told so."""
+        auto, share = is_auto(self.n_estimators), self.validation_share
+        if not auto and not is_whole(self.n_estimators, 1):
+            raise parameter_error("n_estimators", self.n_estimators, "a whole number of 1 or more, or 'auto'")
+        if share is not None and (not is_real(share) or not 0.0 < share < 1.0):
+            raise parameter_error("validation_share", share, "a share between 0 and 1, or None")
+        if is_auto(self.learning_rate) and auto:
+            plan = replace(plan, recipe=replace(plan.recipe, learning_rate=rate_for(len(rows))))
+        most = MOST_ROUNDS if auto else int(self.n_estimators)
+        if is_judged or (not auto and share is None):
+            return most, plan, np.empty(0)
+        if len(rows) < 10:
+            return min(most, 100), plan, np.empty(0)
         with follow("choosing the number of rounds", None, self.progress) as tick:
-            n_rounds, history = choose_rounds(plan, rows, MOST_ROUNDS, tick)
-        return n_rounds, history, plan
+            n_rounds, history = choose_rounds(plan, rows, most, share, tick)
+        return n_rounds, plan, history
+
+
+def move_on(rows: Rows, initial: np.ndarray, earlier: list[Forest]) -> Rows:
+    """Rows that begin with what earlier trees answer."""
+    by_row = np.ascontiguousarray(rows.codes.T)
+    sums = np.stack([forest.sums(by_row)[:, 0] for forest in earlier])
+    return replace(rows, start=rows.scores(initial) + sums)
 
 
 def rate_for(n_rows: int) -> float:
@@ -220,41 +301,65 @@ def _share(name: str, value: Any) -> float:
     return float(value)
 
 
-def group_rare(training: Training) -> dict[int, np.ndarray]:
-    """For columns with more categories than a byte can tell: the code of each, all rare ones the last.
+def read_column_sample(column_sample: Any) -> dict[str, float]:
+    """The shares of columns that trees, levels and nodes draw.
 
-    One code is kept for all that are not among the most common.
+    >>> read_column_sample({"node": 0.5})
+    {'tree': 1.0, 'level': 1.0, 'node': 0.5}
     """
-    groups = {}
-    for place, column in enumerate(training.columns):
-        n_categories = len(column.categories)
-        if not column.is_categorical or n_categories <= MAX_CODES:
-            continue
-        known = training.values[:, place]
-        counts = np.bincount(known[~np.isnan(known)].astype(np.intp), minlength=n_categories)
-        common = np.sort(np.argsort(-counts, kind="stable")[: MAX_CODES - 1])
-        codes = np.full(n_categories, MAX_CODES - 1.0)
-        codes[common] = np.arange(len(common))
-        groups[place] = codes
-    return groups
+    given = column_sample if isinstance(column_sample, Mapping) else {"tree": column_sample}
+    strange = [name for name in given if name not in ("tree", "level", "node")]
+    if strange:
+        raise ValueError(f"column_sample has a share for {strange[0]!r}; give shares for 'tree', 'level' and 'node'")
+    return {name: _share("column_sample", given.get(name, 1.0)) for name in ("tree", "level", "node")}
 
 
-def group_column(column: Column, codes: np.ndarray | None) -> Column:
-    if codes is None:
-        return column
-    names = [column.categories[place] for place in np.flatnonzero(codes < MAX_CODES - 1)]
-    return replace(column, categories=(*names, OTHERS))
+def read_goss(goss: Any, subsample: Any) -> tuple[float, float] | None:
+    """The shares of rows with large gradients and of others that trees are grown from, None for other ways."""
+    if goss is None or goss is False:
+        return None
+    pair = (0.2, 0.1) if goss is True else goss
+    wrong = not isinstance(pair, tuple | list) or len(pair) != 2
+    if wrong or not all(is_real(share) and share > 0.0 for share in pair) or sum(pair) > 1.0:
+        raise parameter_error("goss", goss, "two shares as (0.2, 0.1) that add up to 1 at most, True or None")
+    if subsample != 1.0:
+        raise ValueError("goss and subsample both draw rows; set one of them only")
+    return float(pair[0]), float(pair[1])
 
 
-def grouped(values: np.ndarray, groups: dict[int, np.ndarray]) -> np.ndarray:
-    """Values with rare categories put together."""
-    if not groups:
-        return values
-    values = values.copy()
-    for place, codes in groups.items():
-        known = values[:, place] >= 0
-        values[known, place] = codes[values[known, place].astype(np.intp)]
-    return values
+def read_interactions(interactions: Any, columns: tuple[Column, ...]) -> np.ndarray | None:
+    """Which columns may meet on a path, a line per group; columns in no group are one more group."""
+    if interactions is None:
+        return None
+    if isinstance(interactions, str) and interactions == "none":
+        return np.eye(len(columns), dtype=bool)
+    if isinstance(interactions, str) or not all(isinstance(group, tuple | list | set) for group in interactions):
+        raise parameter_error("interactions", interactions, "a list of groups of columns, 'none' or None")
+    place = {column.name: index for index, column in enumerate(columns)}
+    groups = np.zeros((len(interactions) + 1, len(columns)), dtype=bool)
+    for line, group in zip(groups, interactions, strict=False):
+        for name in group:
+            at: Any = place.get(name, name) if isinstance(name, str) else name
+            if not is_whole(at, 0) or at >= len(columns):
+                raise ValueError(f"interactions names the column {name!r}, which is not in the table")
+            line[int(at)] = True
+    groups[-1] = ~groups.any(axis=0)
+    return groups if groups[-1].any() else groups[:-1]
+
+
+def read_start(initial_score: Any, training: Training, n_outputs: int) -> np.ndarray | None:
+    """The scores that the rows begin with: [output, row]."""
+    if initial_score is None:
+        return None
+    scores = np.asarray(initial_score, dtype=np.float64)
+    n_rows = len(training.kept) if training.kept is not None else len(training.values)
+    scores = scores[:, None] if scores.ndim == 1 else scores
+    if scores.shape != (n_rows, n_outputs):
+        wanted = "one number per row" if n_outputs == 1 else f"{n_outputs} numbers per row"
+        raise ValueError(f"initial_score must have {wanted}, but its shape is {np.shape(initial_score)}")
+    if not np.isfinite(scores).all():
+        raise ValueError("initial_score holds a number that is missing or infinite")
+    return np.ascontiguousarray((scores if training.kept is None else scores[training.kept]).T)
 
 
 class GradientBoostingClassifier(ClassAnswers, Boosting):
@@ -265,8 +370,9 @@ class GradientBoostingClassifier(ClassAnswers, Boosting):
 
     Parameters
     ----------
-    loss : {"log_loss", "exponential"}, default="log_loss"
-        What is made small: the negative logarithm of the true class's share, or for two classes AdaBoost's loss.
+    loss : {"log_loss", "exponential"} or function, default="log_loss"
+        What is made small: the negative logarithm of the true class's share, or for two classes AdaBoost's loss, or a
+        function of score and target (0 or 1) that returns gradient and hessian.
     class_weight : dict, "balanced" or None, default=None
         What a row of each class weighs.
     n_estimators : int or "auto", default="auto"
@@ -275,8 +381,11 @@ class GradientBoostingClassifier(ClassAnswers, Boosting):
     learning_rate : float or "auto", default="auto"
         How much of each tree is added. Smaller steps need more rounds and answer better. "auto" takes 0.05, or 0.1 for
         tables of 50,000 rows and more and for a given number of rounds.
+    growth : {"best", "level", "oblivious"}, default="best"
+        Which leaf is split next: the one whose split takes the most off the loss; all of a level before the next; or
+        all of a level by the same test (oblivious trees, six levels unless `max_depth` tells otherwise).
     max_leaf_nodes : int, default=31
-        Most leaves of a tree; the leaf whose split takes the most off the loss is split first.
+        Most leaves of a tree, unless it is oblivious.
     max_depth : int or None, default=None
         Most tests from the root to a leaf.
     min_samples_leaf : int, default=20
@@ -289,12 +398,24 @@ class GradientBoostingClassifier(ClassAnswers, Boosting):
         Least that a split must take off the loss.
     subsample : float, default=1.0
         Share of the rows that each tree is grown from, drawn without replacement.
-    column_sample : float, default=1.0
-        Share of the columns that each tree may ask for.
+    goss : (float, float), True or None, default=None
+        Grow each tree from the rows with the largest gradients and from some of the others, which are weighed up: the
+        shares of both; True takes (0.2, 0.1). For large tables.
+    column_sample : float or dict, default=1.0
+        Share of the columns that each tree may ask for, or shares for each "tree", "level" and "node" as in
+        {"node": 0.5}.
     monotone : dict, list or None, default=None
         Columns that the answer must rise with (1) or fall with (-1), by name or one entry per column.
+    interactions : list of lists, "none" or None, default=None
+        Groups of columns, by name or position, that may meet on a path from the root to a leaf; columns in no group
+        are one more group. "none" lets no two columns meet.
     max_bins : int, default=255
         Most groups of about as many rows into which the values of a numeric column are put before growth.
+    validation_share : float or None, default=None
+        Share of the rows to hold back to choose the number of rounds, at most `n_estimators`; the model is then fitted
+        on all rows. None leaves it to n_estimators="auto", or holds nothing back if a number of rounds is given.
+    patience : int, default=50
+        After so many rounds without a fall of the loss on rows held back no more are tried.
     warm_start : bool, default=False
         Whether to keep the trees of the last fit and only add the rounds that `n_estimators` asks for beyond them.
     keep_on_interrupt : bool, default=False
@@ -317,7 +438,7 @@ class GradientBoostingClassifier(ClassAnswers, Boosting):
     n_estimators_, learning_rate_ : int, float
         Rounds and rate that were taken.
     history_ : ndarray
-        With n_estimators="auto": the loss on rows held back after each round.
+        The loss on rows held back, or on those given as `validation`, after each round.
     feature_importances_ : ndarray
         The share of each column in all that the splits took off the loss.
 
@@ -333,10 +454,11 @@ class GradientBoostingClassifier(ClassAnswers, Boosting):
     def __init__(
         self,
         *,
-        loss: str = "log_loss",
+        loss: Any = "log_loss",
         class_weight: Any = None,
         n_estimators: int | str = "auto",
         learning_rate: float | str = "auto",
+        growth: str = "best",
         max_leaf_nodes: int = 31,
         max_depth: int | None = None,
         min_samples_leaf: int = 20,
@@ -345,9 +467,13 @@ class GradientBoostingClassifier(ClassAnswers, Boosting):
         l2: float = 1.0,
         min_split_gain: float = 0.0,
         subsample: float = 1.0,
-        column_sample: float = 1.0,
+        goss: Any = None,
+        column_sample: Any = 1.0,
         monotone: Any = None,
+        interactions: Any = None,
         max_bins: int = 255,
+        validation_share: float | None = None,
+        patience: int = 50,
         warm_start: bool = False,
         keep_on_interrupt: bool = False,
         unseen: str = "as_missing",
@@ -361,6 +487,7 @@ class GradientBoostingClassifier(ClassAnswers, Boosting):
         self.class_weight = class_weight
         self.n_estimators = n_estimators
         self.learning_rate = learning_rate
+        self.growth = growth
         self.max_leaf_nodes = max_leaf_nodes
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
@@ -369,9 +496,13 @@ class GradientBoostingClassifier(ClassAnswers, Boosting):
         self.l2 = l2
         self.min_split_gain = min_split_gain
         self.subsample = subsample
+        self.goss = goss
         self.column_sample = column_sample
         self.monotone = monotone
+        self.interactions = interactions
         self.max_bins = max_bins
+        self.validation_share = validation_share
+        self.patience = patience
         self.warm_start = warm_start
         self.keep_on_interrupt = keep_on_interrupt
         self.unseen = unseen
@@ -402,6 +533,14 @@ class GradientBoostingClassifier(ClassAnswers, Boosting):
         n_classes = max(len(training.target.classes), 2)
         return read_loss(self.loss, n_classes=n_classes, quantile=0.5, tweedie_power=1.5)
 
+    def _read_answers(self, y: Any, training: Training) -> np.ndarray:
+        labels, classes = read_classes(y)
+        label_of = {name: label for label, name in enumerate(training.target.classes)}
+        strange = [name for name in classes.tolist() if name not in label_of]
+        if strange:
+            raise ValueError(f"validation has the class {strange[0]!r}, which the training rows do not have")
+        return np.array([label_of[name] for name in classes.tolist()], dtype=np.float64)[labels]
+
     def _answer_rows(self, values: np.ndarray) -> np.ndarray:
         return super()._answer_rows(values)[:, : len(self.target_.classes)]
 
@@ -425,7 +564,8 @@ class GradientBoostingRegressor(NumberAnswers, Boosting):
     loss : str or function, default="squared"
         What is made small: "squared" error, "absolute" error (leaves answer medians), "huber" (squared, but linear for
         the largest tenth of the errors), "quantile", the deviances "poisson", "gamma" and "tweedie" (of numbers not
-        below 0, by their logarithm), or a function of predictions and targets that returns gradients and hessians.
+        below 0, by their logarithm), or a function of prediction and target that returns gradient and hessian; it is
+        compiled for one row at a time.
     quantile : float, default=0.5
         For loss="quantile": the share of targets below the answer.
     tweedie_power : float, default=1.5
@@ -436,8 +576,11 @@ class GradientBoostingRegressor(NumberAnswers, Boosting):
     learning_rate : float or "auto", default="auto"
         How much of each tree is added. Smaller steps need more rounds and answer better. "auto" takes 0.05, or 0.1 for
         tables of 50,000 rows and more and for a given number of rounds.
+    growth : {"best", "level", "oblivious"}, default="best"
+        Which leaf is split next: the one whose split takes the most off the loss; all of a level before the next; or
+        all of a level by the same test (oblivious trees, six levels unless `max_depth` tells otherwise).
     max_leaf_nodes : int, default=31
-        Most leaves of a tree; the leaf whose split takes the most off the loss is split first.
+        Most leaves of a tree, unless it is oblivious.
     max_depth : int or None, default=None
         Most tests from the root to a leaf.
     min_samples_leaf : int, default=20
@@ -450,12 +593,24 @@ class GradientBoostingRegressor(NumberAnswers, Boosting):
         Least that a split must take off the loss.
     subsample : float, default=1.0
         Share of the rows that each tree is grown from, drawn without replacement.
-    column_sample : float, default=1.0
-        Share of the columns that each tree may ask for.
+    goss : (float, float), True or None, default=None
+        Grow each tree from the rows with the largest gradients and from some of the others, which are weighed up: the
+        shares of both; True takes (0.2, 0.1). For large tables.
+    column_sample : float or dict, default=1.0
+        Share of the columns that each tree may ask for, or shares for each "tree", "level" and "node" as in
+        {"node": 0.5}.
     monotone : dict, list or None, default=None
         Columns that the answer must rise with (1) or fall with (-1), by name or one entry per column.
+    interactions : list of lists, "none" or None, default=None
+        Groups of columns, by name or position, that may meet on a path from the root to a leaf; columns in no group
+        are one more group. "none" lets no two columns meet.
     max_bins : int, default=255
         Most groups of about as many rows into which the values of a numeric column are put before growth.
+    validation_share : float or None, default=None
+        Share of the rows to hold back to choose the number of rounds, at most `n_estimators`; the model is then fitted
+        on all rows. None leaves it to n_estimators="auto", or holds nothing back if a number of rounds is given.
+    patience : int, default=50
+        After so many rounds without a fall of the loss on rows held back no more are tried.
     warm_start : bool, default=False
         Whether to keep the trees of the last fit and only add the rounds that `n_estimators` asks for beyond them.
     keep_on_interrupt : bool, default=False
@@ -478,7 +633,7 @@ class GradientBoostingRegressor(NumberAnswers, Boosting):
     n_estimators_, learning_rate_ : int, float
         Rounds and rate that were taken.
     history_ : ndarray
-        With n_estimators="auto": the loss on rows held back after each round.
+        The loss on rows held back, or on those given as `validation`, after each round.
     feature_importances_ : ndarray
         The share of each column in all that the splits took off the loss.
 
@@ -498,6 +653,7 @@ class GradientBoostingRegressor(NumberAnswers, Boosting):
         tweedie_power: float = 1.5,
         n_estimators: int | str = "auto",
         learning_rate: float | str = "auto",
+        growth: str = "best",
         max_leaf_nodes: int = 31,
         max_depth: int | None = None,
         min_samples_leaf: int = 20,
@@ -506,9 +662,13 @@ class GradientBoostingRegressor(NumberAnswers, Boosting):
         l2: float = 1.0,
         min_split_gain: float = 0.0,
         subsample: float = 1.0,
-        column_sample: float = 1.0,
+        goss: Any = None,
+        column_sample: Any = 1.0,
         monotone: Any = None,
+        interactions: Any = None,
         max_bins: int = 255,
+        validation_share: float | None = None,
+        patience: int = 50,
         warm_start: bool = False,
         keep_on_interrupt: bool = False,
         unseen: str = "as_missing",
@@ -523,6 +683,7 @@ class GradientBoostingRegressor(NumberAnswers, Boosting):
         self.tweedie_power = tweedie_power
         self.n_estimators = n_estimators
         self.learning_rate = learning_rate
+        self.growth = growth
         self.max_leaf_nodes = max_leaf_nodes
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
@@ -531,9 +692,13 @@ class GradientBoostingRegressor(NumberAnswers, Boosting):
         self.l2 = l2
         self.min_split_gain = min_split_gain
         self.subsample = subsample
+        self.goss = goss
         self.column_sample = column_sample
         self.monotone = monotone
+        self.interactions = interactions
         self.max_bins = max_bins
+        self.validation_share = validation_share
+        self.patience = patience
         self.warm_start = warm_start
         self.keep_on_interrupt = keep_on_interrupt
         self.unseen = unseen
@@ -543,16 +708,57 @@ class GradientBoostingRegressor(NumberAnswers, Boosting):
         self.n_jobs = n_jobs
         self.progress = progress
 
+    def predict(self, X: Any) -> np.ndarray:
+        """The number that the model answers for each row; of several targets a column each."""
+        return self._one_or_all(self._answer(X))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The coefficient of determination: 1 is perfect, 0 as good as the mean; of several targets their mean."""
+        return float(r2_score(read_targets(y), self.predict(X), sample_weight=sample_weight))
+
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
         """The numbers that the model answers after each round."""
-        return (answers[:, 0] for answers in self._staged_answers(X))
+        return (self._one_or_all(answers) for answers in self._staged_answers(X))
+
+    def _one_or_all(self, answers: np.ndarray) -> np.ndarray:
+        return answers[:, 0] if answers.shape[1] == 1 else answers
+
+    def _read_target(self, y: Any) -> tuple[np.ndarray, np.ndarray, tuple[Any, ...]]:
+        return np.require(read_targets(y), requirements=["C", "W"]), np.empty(0), ()
+
+    def _read_answers(self, y: Any, training: Training) -> np.ndarray:
+        return np.ascontiguousarray(read_targets(y).T)
 
     def _read_loss(self, training: Training) -> Loss:
-        loss = read_loss(self.loss, n_classes=0, quantile=self.quantile, tweedie_power=self.tweedie_power)
+        def read() -> Loss:
+            return read_loss(self.loss, n_classes=0, quantile=self.quantile, tweedie_power=self.tweedie_power)
+
+        loss = read()
         if isinstance(loss, Tweedie):
             least = training.answers.min()
-            above = loss.power == 2.0
-            if least < 0.0 or (above and least == 0.0) or not training.answers.any():
+            above = loss.parameter == 2.0
+            if least < 0.0 or (above and least == 0.0) or not training.answers.any(axis=0).all():
                 wanted = "above 0" if above else "of 0 or more, some above 0"
                 raise ValueError(f"loss is {self.loss!r}, which needs targets {wanted}, but the least is {least:g}")
-        return loss
+        if training.answers.ndim == 1:
+            return loss
+        return ManyOutputs([read() for _ in range(training.answers.shape[1])])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+
+def read_targets(y: Any) -> np.ndarray:
+    """The target as numbers, one per row, or a column each of several targets."""
+    shape = y.shape if hasattr(y, "shape") else np.asarray(y).shape
+    if len(shape) != 2 or shape[1] == 1:
+        return read_numbers(y)
+    table = read_frame(y)
+    for column, values in zip(table.columns, table.values.T, strict=True):
+        if column.is_categorical:
+            raise ValueError(f"the target {column.name!r} is text, but numbers are needed")
+        if not np.isfinite(values).all():
+            raise ValueError(f"the target {column.name!r} has a value that is missing or infinite")
+    return np.ascontiguousarray(table.values)

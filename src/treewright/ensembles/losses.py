@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
+from treewright.growth.boost_losses import (
+    EXPONENTIAL,
+    HUBER,
+    LOG_LOSS,
+    MANY_CLASSES,
+    QUANTILE,
+    SQUARED,
+    TWEEDIE,
+    derive_rows,
+)
+from treewright.growth.forest_engine import choose_forest_form
+from treewright.growth.own_loss import OwnFunction
 from treewright.learners.parameters import is_real, parameter_error
 
 NUMBER_LOSSES = ("squared", "absolute", "huber", "quantile", "poisson", "gamma", "tweedie")
@@ -21,6 +33,9 @@ class Loss(ABC):
     """A loss of scores (one line per output) and targets."""
 
     n_outputs = 1
+    # Which of the losses that are compiled it is, and the number that one takes.
+    kind: ClassVar[int]
+    parameter = 0.0
     # Is a leaf's answer worked out from the residuals of its rows, rather than from gradient and hessian?
     answers_by_residuals = False
 
@@ -28,9 +43,24 @@ class Loss(ABC):
     def begin(self, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """The best score that is the same for all rows, per output."""
 
-    @abstractmethod
+    def fill(
+        self,
+        scores: np.ndarray,
+        targets: np.ndarray,
+        weights: np.ndarray,
+        rows: tuple[int, int],
+        gradients: np.ndarray,
+        hessians: np.ndarray,
+    ) -> None:
+        """Write gradients and hessians of a range of rows, a line per output, times weights if there are any."""
+        derive = choose_forest_form()(derive_rows)
+        derive(self.kind, float(self.parameter), scores, targets, weights, *rows, gradients, hessians)
+
     def derive(self, scores: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Gradients and hessians, a line per output."""
+        """Gradients and hessians of all rows, a line per output."""
+        gradients, hessians = np.empty_like(scores), np.empty_like(scores)
+        self.fill(scores, targets, np.empty(0), (0, scores.shape[1]), gradients, hessians)
+        return gradients, hessians
 
     @abstractmethod
     def value(self, scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> float:
@@ -48,11 +78,10 @@ class Loss(ABC):
 class Squared(Loss):
     """Half the squared error."""
 
+    kind = SQUARED
+
     def begin(self, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
         return np.array([np.average(targets, weights=weights)])
-
-    def derive(self, scores: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return scores - targets, np.ones_like(scores)
 
     def value(self, scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> float:
         return float(np.average(0.5 * (scores[0] - targets) ** 2, weights=weights))
@@ -61,64 +90,58 @@ class Squared(Loss):
 class Quantile(Loss):
     """The pinball loss, whose best answer is a quantile; half the absolute error at 0.5."""
 
+    kind = QUANTILE
     answers_by_residuals = True
 
     def __init__(self, quantile: float) -> None:
-        self.quantile = quantile
+        self.parameter = quantile
 
     def begin(self, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        return np.array([weighted_quantile(targets, weights, self.quantile)])
-
-    def derive(self, scores: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return np.where(targets > scores, -self.quantile, 1.0 - self.quantile), np.ones_like(scores)
+        return np.array([weighted_quantile(targets, weights, self.parameter)])
 
     def value(self, scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> float:
         errors = targets - scores[0]
-        losses = np.where(errors > 0.0, self.quantile * errors, (self.quantile - 1.0) * errors)
+        losses = np.where(errors > 0.0, self.parameter * errors, (self.parameter - 1.0) * errors)
         return float(np.average(losses, weights=weights))
 
     def leaf(self, residuals: np.ndarray, weights: np.ndarray) -> float:
-        return weighted_quantile(residuals, weights, self.quantile)
+        return weighted_quantile(residuals, weights, self.parameter)
 
 
 class Huber(Loss):
     """Squared for small errors and linear for large ones; what is large is a quantile of the first errors."""
 
+    kind = HUBER
+
     def __init__(self, share: float) -> None:
         self.share = share
-        self.width = 1.0
+        self.parameter = 1.0
 
     def begin(self, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
         middle = weighted_quantile(targets, weights, 0.5)
         width = weighted_quantile(np.abs(targets - middle), weights, self.share)
-        self.width = width if width > 0.0 else 1.0
+        self.parameter = width if width > 0.0 else 1.0
         return np.array([middle])
-
-    def derive(self, scores: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return np.clip(scores - targets, -self.width, self.width), np.ones_like(scores)
 
     def value(self, scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> float:
         errors = np.abs(scores[0] - targets)
-        small = np.minimum(errors, self.width)
-        return float(np.average(0.5 * small**2 + self.width * (errors - small), weights=weights))
+        small = np.minimum(errors, self.parameter)
+        return float(np.average(0.5 * small**2 + self.parameter * (errors - small), weights=weights))
 
 
 class Tweedie(Loss):
     """The Tweedie deviance of power p with the logarithm as link: 1 is Poisson, 2 is gamma."""
 
+    kind = TWEEDIE
+
     def __init__(self, power: float) -> None:
-        self.power = power
+        self.parameter = power
 
     def begin(self, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
         return np.array([np.log(max(np.average(targets, weights=weights), 1e-300))])
 
-    def derive(self, scores: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        p = self.power
-        low, high = np.exp((1.0 - p) * scores), np.exp((2.0 - p) * scores)
-        return high - targets * low, (2.0 - p) * high - (1.0 - p) * targets * low
-
     def value(self, scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> float:
-        score, p = scores[0], self.power
+        score, p = scores[0], self.parameter
         if p == 1.0:
             losses = np.exp(score) - targets * score
         elif p == 2.0:
@@ -134,13 +157,11 @@ class Tweedie(Loss):
 class LogLoss(Loss):
     """The negative logarithm of the true class's share, for two classes by one score."""
 
+    kind = LOG_LOSS
+
     def begin(self, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
         share = np.clip(np.average(targets, weights=weights), CLOSE_TO_SURE, 1.0 - CLOSE_TO_SURE)
         return np.array([np.log(share / (1.0 - share))])
-
-    def derive(self, scores: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        shares = logistic(scores)
-        return shares - targets, np.maximum(shares * (1.0 - shares), 1e-16)
 
     def value(self, scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> float:
         score = scores[0]
@@ -154,20 +175,14 @@ class LogLoss(Loss):
 class ManyClasses(Loss):
     """The negative logarithm of the true class's share, by a score per class."""
 
+    kind = MANY_CLASSES
+
     def __init__(self, n_classes: int) -> None:
         self.n_outputs = n_classes
 
     def begin(self, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
         totals = np.bincount(targets.astype(np.intp), weights, minlength=self.n_outputs)
         return np.log(np.maximum(totals / totals.sum(), CLOSE_TO_SURE))
-
-    def derive(self, scores: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        shares = softmax(scores)
-        gradients = shares.copy()
-        gradients[targets.astype(np.intp), np.arange(len(targets))] -= 1.0
-        # Friedman 2000: as many scores as classes are one too many, which makes steps larger by this factor.
-        factor = self.n_outputs / (self.n_outputs - 1.0)
-        return gradients, np.maximum(factor * shares * (1.0 - shares), 1e-16)
 
     def value(self, scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> float:
         of_truth = softmax(scores)[targets.astype(np.intp), np.arange(len(targets))]
@@ -180,14 +195,11 @@ class ManyClasses(Loss):
 class Exponential(Loss):
     """AdaBoost's loss of two classes: exp(-score) where the class is the second, else exp(score)."""
 
+    kind = EXPONENTIAL
+
     def begin(self, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
         share = np.clip(np.average(targets, weights=weights), CLOSE_TO_SURE, 1.0 - CLOSE_TO_SURE)
         return np.array([0.5 * np.log(share / (1.0 - share))])
-
-    def derive(self, scores: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        sign = 2.0 * targets - 1.0
-        losses = np.exp(-sign * scores)
-        return -sign * losses, losses
 
     def value(self, scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> float:
         return float(np.average(np.exp((1.0 - 2.0 * targets) * scores[0]), weights=weights))
@@ -198,27 +210,79 @@ class Exponential(Loss):
 
 
 class Own(Loss):
-    """A loss of the user's: a function of prediction and target that returns gradient and hessian."""
+    """A loss of the user's: a function of prediction and target that returns gradient and hessian.
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self.function = function
+    Of two classes, the prediction is the score whose logistic function is the share of the second.
+    """
+
+    def __init__(self, function: Callable[..., Any], of_classes: bool) -> None:
+        self.function = OwnFunction(function)
+        self.of_classes = of_classes
 
     def begin(self, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        return np.array([np.average(targets, weights=weights)])
+        return np.zeros(1) if self.of_classes else np.array([np.average(targets, weights=weights)])
 
-    def derive(self, scores: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        found = self.function(scores[0], targets)
-        try:
-            gradients, hessians = (np.broadcast_to(np.asarray(part, dtype=np.float64), targets.shape) for part in found)
-        except (TypeError, ValueError):
-            raise ValueError("the loss must return gradient and hessian, one number per row each") from None
-        if not (np.isfinite(gradients).all() and np.isfinite(hessians).all()):
-            raise ValueError("the loss returned a gradient or hessian that is not finite; check it for these targets")
-        return gradients[None, :], np.maximum(hessians, 1e-16)[None, :]
+    def fill(
+        self,
+        scores: np.ndarray,
+        targets: np.ndarray,
+        weights: np.ndarray,
+        rows: tuple[int, int],
+        gradients: np.ndarray,
+        hessians: np.ndarray,
+    ) -> None:
+        taken = slice(*rows)
+        g, h = gradients[0, taken], hessians[0, taken]
+        self.function.fill(scores[0, taken], targets[taken], g, h)
+        np.maximum(h, 1e-16, out=h)
+        if len(weights):
+            g *= weights[taken]
+            h *= weights[taken]
 
     def value(self, scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> float:
         # What is lost is not known, only how it changes: a gradient without length is the best there is.
         return float(np.average(np.abs(self.derive(scores, targets)[0][0]), weights=weights))
+
+    def answer(self, scores: np.ndarray) -> np.ndarray:
+        if not self.of_classes:
+            return scores.T
+        share = logistic(scores[0])
+        return np.column_stack([1.0 - share, share])
+
+
+class ManyOutputs(Loss):
+    """The mean of the losses of several numbers, each with a score of its own."""
+
+    def __init__(self, losses: Sequence[Loss]) -> None:
+        self.losses = list(losses)
+        self.n_outputs = len(self.losses)
+        self.answers_by_residuals = self.losses[0].answers_by_residuals
+
+    def begin(self, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        return np.concatenate([loss.begin(line, weights) for loss, line in zip(self.losses, targets, strict=True)])
+
+    def fill(
+        self,
+        scores: np.ndarray,
+        targets: np.ndarray,
+        weights: np.ndarray,
+        rows: tuple[int, int],
+        gradients: np.ndarray,
+        hessians: np.ndarray,
+    ) -> None:
+        for k, loss in enumerate(self.losses):
+            one = slice(k, k + 1)
+            loss.fill(scores[one], targets[k], weights, rows, gradients[one], hessians[one])
+
+    def value(self, scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> float:
+        values = [loss.value(scores[k : k + 1], targets[k], weights) for k, loss in enumerate(self.losses)]
+        return float(np.mean(values))
+
+    def answer(self, scores: np.ndarray) -> np.ndarray:
+        return np.hstack([loss.answer(scores[k : k + 1]) for k, loss in enumerate(self.losses)])
+
+    def leaf(self, residuals: np.ndarray, weights: np.ndarray) -> float:
+        return self.losses[0].leaf(residuals, weights)
 
 
 def logistic(scores: np.ndarray) -> np.ndarray:
@@ -249,9 +313,9 @@ def weighted_quantile(numbers: np.ndarray, weights: np.ndarray, quantile: float)
 def read_loss(loss: Any, *, n_classes: int, quantile: float, tweedie_power: float) -> Loss:
     """The loss of this name; `n_classes` is 0 for numbers."""
     if callable(loss):
-        if n_classes:
-            raise ValueError("a loss of your own is for numbers; for classes use 'log_loss' or 'exponential'")
-        return Own(loss)
+        if n_classes > 2:
+            raise ValueError(f"a loss of your own is for numbers or two classes, but y has {n_classes}; use 'log_loss'")
+        return Own(loss, of_classes=n_classes > 0)
     names = CLASS_LOSSES if n_classes else NUMBER_LOSSES
     if not isinstance(loss, str) or loss not in names:
         raise parameter_error("loss", loss, f"one of {', '.join(map(repr, names))}, or a function")

@@ -14,7 +14,13 @@ from typing import Any, Protocol, TypeVar
 from treewright.learners.parameters import parameter_error
 
 Result = TypeVar("Result")
-Tick = Callable[[int], None]
+
+
+class Tick(Protocol):
+    """Tells that so many steps more are done, and perhaps how it goes."""
+
+    def __call__(self, steps: int = 1, note: str = "") -> None: ...
+
 
 # Work that is done before this many seconds shows nothing.
 PATIENCE = 2.0
@@ -29,7 +35,7 @@ _screen = threading.Lock()
 class Display(Protocol):
     """Where progress is told."""
 
-    def update(self, done: int) -> None: ...
+    def update(self, done: int, note: str = "") -> None: ...
 
     def close(self) -> None: ...
 
@@ -107,6 +113,7 @@ class Counter:
         self.what = what
         self.total = total
         self.done = 0
+        self.note = ""
         self.is_stopped = False
         self._lock = threading.Lock()
         self._display: Display | None = None
@@ -118,14 +125,15 @@ class Counter:
             self._timer.daemon = True
             self._timer.start()
 
-    def tick(self, steps: int = 1) -> None:
-        """So many steps more are done."""
+    def tick(self, steps: int = 1, note: str = "") -> None:
+        """So many steps more are done; the note tells how it goes."""
         if self.is_stopped:
             raise KeyboardInterrupt
         with self._lock:
             self.done += steps
+            self.note = note or self.note
             if self._display is not None:
-                self._display.update(self.done)
+                self._display.update(self.done, self.note)
 
     def close(self) -> None:
         """Nothing is shown from here on."""
@@ -148,7 +156,7 @@ class Counter:
             self._has_screen = True
             self._display = open_display(self.what, self.total)
             if self._display is not None:
-                self._display.update(self.done)
+                self._display.update(self.done, self.note)
 
 
 def open_display(what: str, total: int | None) -> Display | None:
@@ -172,10 +180,12 @@ class Bar:
         layout = (TextColumn("{task.description}"), BarColumn(), *counts, TimeElapsedColumn())
         self._progress = Progress(*layout, console=Console(stderr=True), transient=True)
         self._progress.start()
+        self._what = what
         self._task = self._progress.add_task(what, total=total)
 
-    def update(self, done: int) -> None:
-        self._progress.update(self._task, completed=done)
+    def update(self, done: int, note: str = "") -> None:
+        told = f"{self._what} ({note})" if note else self._what
+        self._progress.update(self._task, completed=done, description=told)
 
     def close(self) -> None:
         self._progress.stop()
@@ -189,13 +199,13 @@ class Lines:
         self._total = total
         self._tenths = -1
 
-    def update(self, done: int) -> None:
+    def update(self, done: int, note: str = "") -> None:
         tenths = 0 if not self._total else 10 * done // self._total
         if tenths == self._tenths or sys.stderr is None:
             return
         self._tenths = tenths
         told = "..." if self._total is None else f": {done} of {self._total}"
-        print(f"{self._what}{told}", file=sys.stderr, flush=True)
+        print(f"{self._what}{told}{f' ({note})' if note else ''}", file=sys.stderr, flush=True)
 
     def close(self) -> None:
         """Lines stay where they are."""

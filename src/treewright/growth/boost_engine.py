@@ -1,41 +1,41 @@
-"""Growing the trees of a boosted model, best leaf first: the Python side."""
+"""Growing the trees of a boosted model: the Python side."""
 
 from __future__ import annotations
 
-import heapq
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from treewright.growth.binning import Bins
-from treewright.growth.boost_search import (
-    COLUMN,
-    CUT,
-    G_LEFT,
-    GAIN,
-    H_LEFT,
-    IS_SET,
-    MISSING_LEFT,
-    N_TOLD,
-    add_to_rows,
-    evaluate,
+from treewright.growth.boost_loop import (
+    HI,
+    LEAVES_AT_ONCE,
+    LO,
+    N_KEPT,
+    TURN_BITS,
+    BoostSettings,
+    BoostTable,
+    Own,
+    Together,
+    grow_tree,
     pack_codes,
-    part_leaf,
-    round_gradients,
-    sum_leaf,
-    sum_packed,
 )
+from treewright.growth.boost_oblivious import grow_oblivious
+from treewright.growth.boost_search import CHUNK, LARGE_LAYOUT, N_TOLD, SMALL_LAYOUT
 from treewright.growth.coding import Run, run_parallel
 from treewright.growth.forest_engine import ForestPart
-from treewright.growth.forest_walk import pack_leaf, pack_set, pack_split
+from treewright.growth.gate import ABANDONED, GATE_SIZE, address_of_give_way
+from treewright.growth.jit import compiled
 
 # Tables of fewer codes are searched by one thread: handing over takes longer than the search.
-MIN_CODES_FOR_THREADS = 1 << 19
+MIN_CODES_FOR_THREADS = 1 << 17
 
-# Sums of rounded gradients must stay below 2**31, those of rounded hessians below 2**32.
-LARGEST_SUM = 2.0**31 - 2.0
+# Bytes that the tallies of waiting leaves may take; beyond, children are tallied without their parent's.
+MOST_POOL = 1 << 28
+
+LAYOUTS = np.stack([SMALL_LAYOUT, LARGE_LAYOUT])
 
 
 @dataclass(frozen=True)
@@ -48,77 +48,94 @@ class BoostRecipe:
     min_child_weight: float = 1e-3
     l1: float = 0.0
     l2: float = 1.0
-    min_split_gain: float = 0.0
+    category_l2: float = 0.0  # added to l2 where categories are split
     smoothing: float = 10.0  # of the gradients that categories are ordered by
+    min_split_gain: float = 0.0
     learning_rate: float = 0.1
+    level_share: float = 1.0  # of the columns that each level may ask for
+    node_share: float = 1.0  # of these, what each node may ask for
+    growth: str = "best"  # which leaf is split next: the best, the best of a level, or all of a level by one test
 
+    @property
+    def most_leaves(self) -> int:
+        return 1 << min(self.max_depth, 30) if self.growth == "oblivious" else self.max_leaf_nodes
 
-@dataclass(eq=False)
-class Leaf:
-    """A leaf of a growing tree: its rows, its tally, and the best split found for it."""
-
-    node: int
-    lo: int
-    hi: int
-    slot: int
-    both: int  # packed sum
-    depth: int
-    least: float
-    most: float
-    told: np.ndarray
-    told_set: np.ndarray
-    gain: float = -np.inf
-
-
-@dataclass(eq=False)
-class GrowingTree:
-    """Nodes and leaves as they are found."""
-
-    words: list[int] = field(default_factory=lambda: [0])
-    sets: list[np.ndarray] = field(default_factory=list)
-    set_of: dict[int, int] = field(default_factory=dict)
+    def settings(self) -> BoostSettings:
+        return BoostSettings(
+            max_leaves=self.most_leaves,
+            max_depth=self.max_depth,
+            min_rows=self.min_samples_leaf,
+            min_weight=float(self.min_child_weight),
+            l1=float(self.l1),
+            l2=float(self.l2),
+            category_l2=float(self.category_l2),
+            smoothing=float(self.smoothing),
+            min_gain=float(self.min_split_gain),
+            rate=float(self.learning_rate),
+            level_share=float(self.level_share),
+            node_share=float(self.node_share),
+            by_level=self.growth == "level",
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class BoostedTree:
-    """A grown tree as a part of a forest, with the rows of each leaf."""
+    """A grown tree as a part of a forest, with the rows of each leaf as each thread has them."""
 
     part: ForestPart
-    rows: np.ndarray
-    ranges: list[tuple[int, int]]
+    rows: list[np.ndarray]
+    ranges: list[np.ndarray]
+
+    def rows_of_leaf(self, leaf: int) -> np.ndarray:
+        """The rows of a leaf in the order of the table."""
+        parts = [rows[slice(*ranges[leaf])] for rows, ranges in zip(self.rows, self.ranges, strict=True)]
+        return np.sort(np.concatenate(parts)) if len(parts) > 1 else parts[0]
 
 
 class Booster:
     """A coded table on which tree after tree is grown."""
 
-    def __init__(self, run: Run, codes: np.ndarray, bins: Bins, monotone: np.ndarray, n_threads: int) -> None:
-        self.run, self.bins, self.monotone = run, bins, monotone
+    def __init__(
+        self,
+        run: Run,
+        codes: np.ndarray,
+        bins: Bins,
+        *,
+        monotone: np.ndarray | None = None,
+        groups: np.ndarray | None = None,
+        recipe: BoostRecipe,
+        n_threads: int,
+    ) -> None:
+        self.run = run
         self.n_columns, self.n_rows = codes.shape
-        n_blocks = -(-self.n_columns // 8)
-        self.words = np.empty((n_blocks, self.n_rows), np.uint64)
-        starts = range(0, self.n_rows, 1 << 14)
-        run_parallel(
-            lambda first: run(pack_codes)(codes, first, min(first + (1 << 14), self.n_rows), self.words),
-            starts,
-            n_threads,
+        self.table = BoostTable(
+            columns=codes,
+            words=_pack(run, codes, n_threads),
+            is_number=bins.is_number,
+            n_codes=bins.n_codes,
+            start=np.cumsum(np.append(0, bins.n_codes + 1)),
+            monotone=np.zeros(self.n_columns) if monotone is None else monotone.astype(np.float64),
+            groups=np.empty((0, self.n_columns), bool) if groups is None else groups,
         )
-        self.n_threads = min(n_threads, n_blocks) if codes.size >= MIN_CODES_FOR_THREADS else 1
-        cuts = np.linspace(0, n_blocks, self.n_threads + 1).astype(int)
-        self.ranges = list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))
-        self.rooms = [
-            (np.empty(self.n_rows, np.int64), np.empty(256, np.int64), np.empty(256)) for _ in range(self.n_threads)
-        ]
-        self.told = [np.empty((2, N_TOLD)) for _ in self.ranges]
-        self.told_sets = [np.zeros((2, 4), np.uint64) for _ in self.ranges]
-        self.packed = np.empty(self.n_rows, np.int64)
-        self.spare = np.empty(self.n_rows, np.uint32)
-        self.pool = np.empty((0, 8 * n_blocks, 256), np.int64)
-        self.scales = np.empty(0)
+        enough = run is compiled and codes.size >= MIN_CODES_FOR_THREADS
+        self.n_threads = n_threads if enough else 1
+        self.max_leaf_nodes = min(recipe.most_leaves, self.n_rows)
+        # Oblivious trees are searched with the tallies of all leaves.
+        self.all_tallies = recipe.growth == "oblivious"
+        self.together = self._make_together()
+        self.all_rows = self._share_out(np.arange(self.n_rows, dtype=np.uint32))
+        self.own = [self._make_own(len(rows)) for rows in self.all_rows]
+        self.give_way = address_of_give_way()
         self.workers = ThreadPoolExecutor(self.n_threads - 1) if self.n_threads > 1 else None
 
     def close(self) -> None:
         if self.workers is not None:
             self.workers.shutdown()
+
+    @property
+    def codes_by_row(self) -> np.ndarray:
+        """The codes the other way round: a line per row, filled up to a multiple of eight columns."""
+        return self.table.words.view(np.uint8)
 
     def grow(
         self,
@@ -129,192 +146,146 @@ class Booster:
         seed: int,
         rows: np.ndarray | None = None,
         allowed: np.ndarray | None = None,
+        scores: np.ndarray | None = None,
     ) -> BoostedTree:
-        """Grow a tree that takes the most off the loss, leaf by leaf."""
-        if len(self.pool) < recipe.max_leaf_nodes + 1:
-            self.pool = np.empty((recipe.max_leaf_nodes + 1, *self.pool.shape[1:]), np.int64)
-        rows = np.arange(self.n_rows, dtype=np.uint32) if rows is None else rows
-        allowed = np.ones(self.n_columns, dtype=bool) if allowed is None else allowed
-        scales = self._round(gradients, hessians, len(rows), seed)
-        limits = np.array([recipe.min_child_weight, recipe.l1, recipe.l2, recipe.smoothing, recipe.min_samples_leaf])
-        tree = GrowingTree()
-        root = Leaf(
-            0, 0, len(rows), 0, int(self.run(sum_packed)(self.packed, rows, len(rows))), 0, -np.inf, np.inf, *_told()
-        )
-        self._evaluate(rows, root, None, allowed, scales, limits)
-        waiting: list[tuple[float, int, Leaf]] = []
-        leaves: dict[int, Leaf] = {0: root}
-        gains = np.zeros(self.n_columns)
-        self._offer(waiting, root, recipe, scales, limits)
-        while waiting and len(leaves) < recipe.max_leaf_nodes:
-            _, _, leaf = heapq.heappop(waiting)
-            children = self._split(tree, rows, leaf, len(leaves), recipe, limits)
-            if children is None:
-                continue
-            del leaves[leaf.node]
-            gains[int(leaf.told[COLUMN])] += leaf.gain
-            small, large = children if children[0].slot != leaf.slot else children[::-1]
-            leaves |= {child.node: child for child in children}
-            if len(leaves) < recipe.max_leaf_nodes and small.depth < recipe.max_depth:
-                self._evaluate(rows, small, large, allowed, scales, limits)
-                for child in children:
-                    self._offer(waiting, child, recipe, scales, limits)
-        return self._finish(tree, rows, leaves, gradients, hessians, recipe, gains)
+        """Grow a tree that takes the most off the loss, and add its answers to the scores of the rows grown from.
 
-    def _round(self, gradients: np.ndarray, hessians: np.ndarray, n_rows: int, seed: int) -> np.ndarray:
-        """Round gradients and hessians; returns what turns sums of them back, and the directions of columns."""
-        largest_g, largest_h = float(np.abs(gradients).max()), float(hessians.max())
-        # Rounding up may add 1 to each row.
-        g_scale = (LARGEST_SUM - n_rows) / (max(largest_g, 1e-300) * n_rows)
-        h_scale = (2.0 * LARGEST_SUM - n_rows) / (max(largest_h, 1e-300) * n_rows)
-        self.run(round_gradients)(gradients, hessians, g_scale, h_scale, np.uint64(seed), self.packed)
-        self.scales = np.concatenate([[1.0 / g_scale, 1.0 / h_scale], self.monotone])
-        return self.scales
+        `rows` in ascending order are those to grow from, `allowed` the columns that may be asked for.
+        """
+        together = self.together._replace(gradients=gradients, hessians=hessians)
+        together.allowed[:] = True if allowed is None else allowed
+        together.gate[:] = 0
+        shared_out = self.all_rows if rows is None else self._share_out(rows)
+        own = [room._replace(rows=room.rows[: len(part)]) for room, part in zip(self.own, shared_out, strict=True)]
+        settings = recipe.settings()._replace(max_leaves=min(recipe.most_leaves, self.max_leaf_nodes))
+        scores = np.empty(0) if scores is None else scores
 
-    def _evaluate(
-        self, rows: np.ndarray, small: Leaf, large: Leaf | None, allowed: np.ndarray, scales: Any, limits: Any
-    ) -> None:
-        """Find the best splits of the root, or of the two children of a leaf."""
-        sums = np.array([small.both, 0 if large is None else large.both], np.int64)
-        sizes = np.array([small.hi - small.lo, 0 if large is None else large.hi - large.lo], np.int64)
+        def work(thread: int) -> None:
+            own[thread].rows[:] = shared_out[thread]
+            place = (thread, self.n_threads, self.give_way)
+            given = (self.table, together, own[thread], settings, LAYOUTS, np.uint64(seed), *place, scores)
+            if recipe.growth == "oblivious":
+                totals, orders = np.empty((2, 256)), np.zeros((self.n_columns, 257), np.int64)
+                self.run(grow_oblivious)(*given, totals, orders)
+            else:
+                self.run(grow_tree)(*given)
 
-        def work(index: int) -> None:
-            near, present, along = self.rooms[index]
-            self.run(evaluate)(
-                self.words,
-                *self.ranges[index],
-                rows,
-                small.lo,
-                small.hi,
-                self.packed,
-                near,
-                self.pool,
-                small.slot,
-                -1 if large is None else large.slot,
-                sums,
-                sizes,
-                self.bins.is_number,
-                self.bins.n_codes,
-                allowed,
-                scales,
-                limits,
-                self.told[index],
-                self.told_sets[index],
-                present,
-                along,
-            )
+        self._run_all(work)
+        return self._take(own)
 
-        others = [self.workers.submit(work, index) for index in range(1, self.n_threads)] if self.workers else []
-        work(0)
-        for other in others:
-            other.result()
-        for place, leaf in enumerate((small, large)):
-            if leaf is None:
-                continue
-            best = max(range(self.n_threads), key=lambda index: (self.told[index][place, GAIN], -index))
-            leaf.told, leaf.told_set = self.told[best][place].copy(), self.told_sets[best][place].copy()
+    def each_part(self, work: Callable[[int, int], None]) -> None:
+        """Do something for parts of the rows, in all threads."""
+        edges = np.linspace(0, self.n_rows, self.n_threads + 1).astype(int).tolist()
+        self._run_all(lambda thread: work(edges[thread], edges[thread + 1]))
 
-    def _offer(self, waiting: list[Any], leaf: Leaf, recipe: BoostRecipe, scales: Any, limits: Any) -> None:
-        """Let a leaf wait to be split, if that is worth it."""
-        if leaf.told[COLUMN] < 0 or leaf.depth >= recipe.max_depth:
+    def _run_all(self, work: Callable[[int], None]) -> None:
+        """Run one thread's share of the work in each thread; if one fails, the others need not wait for it."""
+        if self.workers is None:
+            work(0)
             return
-        g, h = (leaf.both >> 32) * scales[0], (leaf.both & 0xFFFFFFFF) * scales[1]
-        g = max(abs(g) - recipe.l1, 0.0)
-        leaf.gain = 0.5 * (leaf.told[GAIN] - g * g / (h + recipe.l2))
-        if leaf.gain > max(recipe.min_split_gain, 1e-12 * abs(leaf.told[GAIN])):
-            heapq.heappush(waiting, (-leaf.gain, leaf.node, leaf))
 
-    def _split(
-        self, tree: GrowingTree, rows: np.ndarray, leaf: Leaf, slot: int, recipe: BoostRecipe, limits: Any
-    ) -> tuple[Leaf, Leaf] | None:
-        """Part the rows of a leaf; None if a side would have too few."""
-        column, cut, is_set = int(leaf.told[COLUMN]), int(leaf.told[CUT]), bool(leaf.told[IS_SET])
-        missing_left = bool(leaf.told[MISSING_LEFT])
-        words = self.words[column // 8]
-        middle, both = self.run(part_leaf)(
-            words, rows, leaf.lo, leaf.hi, self.spare, column, cut, missing_left, is_set, leaf.told_set, self.packed
+        def guarded(thread: int) -> None:
+            try:
+                work(thread)
+            except BaseException:
+                self.together.gate[ABANDONED] = 1
+                raise
+
+        others = []
+        try:
+            others = [self.workers.submit(guarded, thread) for thread in range(1, self.n_threads)]
+            guarded(0)
+        except BaseException:
+            self.together.gate[ABANDONED] = 1
+            raise
+        finally:
+            for other in others:
+                other.result()
+
+    def _share_out(self, rows: np.ndarray) -> list[np.ndarray]:
+        """The rows of each thread."""
+        turn = (rows >> TURN_BITS) % self.n_threads
+        return [rows[turn == thread] for thread in range(self.n_threads)]
+
+    def _make_together(self) -> Together:
+        n_entries = int(self.table.start[-1])
+        n_slots = int(np.clip(MOST_POOL // (8 * n_entries), 2, self.max_leaf_nodes + 1))
+        if self.all_tallies:
+            n_slots = self.max_leaf_nodes + 1
+        n_turns = -(-self.n_rows >> TURN_BITS) if self.n_rows else 0
+        return Together(
+            gradients=np.empty(0),
+            hessians=np.empty(0),
+            packed=np.empty(self.n_rows, np.int64),
+            turn_sums=np.empty((n_turns + 1, LEAVES_AT_ONCE, 2)),
+            tallies=np.zeros((self.n_threads, 8 * self.table.words.shape[1], 256), np.int64),
+            pool=np.empty((n_slots, n_entries), np.int64),
+            gains=np.empty((self.n_threads, 8)),
+            told=np.empty((self.n_threads, 2, N_TOLD), np.int64),
+            told_sets=np.zeros((self.n_threads, 2, 4), np.uint64),
+            counts=np.empty((self.n_threads, 8), np.int64),
+            gate=np.zeros(GATE_SIZE, np.int64),
+            allowed=np.ones(self.n_columns, bool),
         )
-        if min(middle - leaf.lo, leaf.hi - middle) < recipe.min_samples_leaf:
-            return None
-        child = len(tree.words)
-        tree.words += [0, 0]
-        if is_set:
-            tree.set_of[leaf.node] = len(tree.sets)
-            tree.sets.append(leaf.told_set)
-            tree.words[leaf.node] = int(pack_set(child, column))
-        else:
-            tree.words[leaf.node] = int(pack_split(child, column, cut, missing_left))
-        bounds = self._bounds(leaf, column, recipe, limits)
-        first = Leaf(child, leaf.lo, middle, leaf.slot, int(both), leaf.depth + 1, *bounds[0], *_told())
-        second = Leaf(child + 1, middle, leaf.hi, slot, leaf.both - int(both), leaf.depth + 1, *bounds[1], *_told())
-        # The larger child takes over the parent's tally, the smaller gets a new one.
-        if middle - leaf.lo < leaf.hi - middle:
-            first.slot, second.slot = second.slot, first.slot
-        return first, second
 
-    def _bounds(
-        self, leaf: Leaf, column: int, recipe: BoostRecipe, limits: Any
-    ) -> tuple[tuple[float, float], tuple[float, float]]:
-        """What the answers of the two children must stay within, so that a monotone column stays so below them."""
-        direction = self.monotone[column]
-        if direction == 0:
-            return (leaf.least, leaf.most), (leaf.least, leaf.most)
-        g, h = leaf.told[G_LEFT], leaf.told[H_LEFT]
-        left = np.clip(-g / (h + recipe.l2), leaf.least, leaf.most)
-        g_all, h_all = (leaf.both >> 32) * self.scales[0], (leaf.both & 0xFFFFFFFF) * self.scales[1]
-        right = np.clip(-(g_all - g) / (h_all - h + recipe.l2), leaf.least, leaf.most)
-        middle = 0.5 * (left + right)
-        if direction > 0:
-            return (leaf.least, middle), (middle, leaf.most)
-        return (middle, leaf.most), (leaf.least, middle)
+    def _make_own(self, n_rows: int) -> Own:
+        n_leaves, n_columns = self.max_leaf_nodes, self.n_columns
+        has_sets = not self.table.is_number.all()
+        return Own(
+            rows=np.empty(n_rows, np.uint32),
+            spare=np.empty(n_rows, np.uint32),
+            near=np.empty(CHUNK, np.int64),
+            near_words=np.empty((self.table.words.shape[1], CHUNK), np.uint64),
+            leaves=np.empty((n_leaves, N_KEPT), np.int64),
+            bounds=np.empty((n_leaves, 3)),
+            sets=np.zeros((n_leaves, 4), np.uint64),
+            live_groups=np.ones((n_leaves, len(self.table.groups)), bool),
+            masks=np.ones((2, n_columns), bool),
+            order=np.empty(n_columns, np.int64),
+            state=np.empty(1, np.uint64),
+            limits=np.empty(6),
+            scale=np.empty(2),
+            layout=np.empty(4, np.int64),
+            present=np.empty(256, np.int64),
+            along=np.empty(256),
+            nodes=np.empty(2 * n_leaves, np.uint64),
+            node_set=np.zeros(2 * n_leaves if has_sets else 0, np.int32),
+            node_sets=np.empty((n_leaves if has_sets else 0, 4), np.uint64),
+            leaf_sums=np.empty((n_leaves, 3)),
+            column_gains=np.empty(n_columns),
+            ends=np.empty(3, np.int64),
+        )
 
-    def _finish(
-        self,
-        tree: GrowingTree,
-        rows: np.ndarray,
-        leaves: dict[int, Leaf],
-        gradients: np.ndarray,
-        hessians: np.ndarray,
-        recipe: BoostRecipe,
-        gains: np.ndarray,
-    ) -> BoostedTree:
-        """The tree with its leaves' answers, from sums in full precision."""
-        values, weights, sizes, ranges = [], [], [], []
-        for number, (node, leaf) in enumerate(leaves.items()):
-            g, h = self.run(sum_leaf)(gradients, hessians, rows, leaf.lo, leaf.hi)
-            shrunk = np.sign(g) * max(abs(g) - recipe.l1, 0.0)
-            step = -shrunk / (h + recipe.l2) if h + recipe.l2 > 0.0 else 0.0
-            values.append(recipe.learning_rate * float(np.clip(step, leaf.least, leaf.most)))
-            weights.append(h)
-            sizes.append(leaf.hi - leaf.lo)
-            ranges.append((leaf.lo, leaf.hi))
-            tree.words[node] = int(pack_leaf(number))
-        n_nodes = len(tree.words)
-        has_sets = not self.bins.is_number.all()
-        node_set = np.zeros(n_nodes if has_sets else 0, np.int32)
-        for node, number in tree.set_of.items():
-            node_set[node] = number
+    def _take(self, own: list[Own]) -> BoostedTree:
+        """Copy a grown tree out of the room that it was grown in."""
+        room = own[0]
+        n_nodes, n_leaves, n_sets = room.ends.tolist()
+        kept = [each.leaves[:n_leaves, [LO, HI]].copy() for each in own]
         part = ForestPart(
-            ends=np.array([[n_nodes, len(values), len(tree.sets), 0]], np.int64),
-            nodes=np.array(tree.words, np.uint64),
-            node_set=node_set,
-            sets=np.array(tree.sets, np.uint64).reshape(-1, 4),
-            leaf_weight=np.array(weights, dtype=np.float64),
-            leaf_rows=np.array(sizes, np.uint32),
-            leaf_value=np.array(values, dtype=np.float64),
-            leaf_spread=np.zeros(len(values)),
+            ends=np.array([[n_nodes, n_leaves, n_sets, 0]], np.int64),
+            nodes=room.nodes[:n_nodes].copy(),
+            node_set=room.node_set[:n_nodes].copy(),
+            sets=room.node_sets[:n_sets].copy(),
+            leaf_weight=room.leaf_sums[:n_leaves, 1].copy(),
+            leaf_rows=np.sum([ranges[:, 1] - ranges[:, 0] for ranges in kept], axis=0).astype(np.uint32),
+            leaf_value=room.leaf_sums[:n_leaves, 2].copy(),
+            leaf_spread=np.zeros(n_leaves),
             leaf_end=np.empty(0, np.int64),
             entry_class=np.empty(0, np.uint16),
             entry_share=np.empty(0),
-            gains=gains[None, :],
+            gains=room.column_gains[None, :].copy(),
         )
-        return BoostedTree(part, rows, ranges)
-
-    def add(self, tree: BoostedTree, scores: np.ndarray) -> None:
-        """Add a tree's answers to the scores of the rows that it was grown from."""
-        for (lo, hi), value in zip(tree.ranges, tree.part.leaf_value, strict=True):
-            self.run(add_to_rows)(scores, tree.rows, lo, hi, float(value))
+        return BoostedTree(part, [each.rows for each in own], kept)
 
 
-def _told() -> tuple[np.ndarray, np.ndarray]:
-    return np.empty(N_TOLD), np.zeros(4, np.uint64)
+def _pack(run: Run, codes: np.ndarray, n_threads: int) -> np.ndarray:
+    """The codes of eight columns in a word, a line per row."""
+    n_columns, n_rows = codes.shape
+    words = np.empty((n_rows, -(-n_columns // 8)), np.uint64)
+    size = 1 << 13
+    run_parallel(
+        lambda first: run(pack_codes)(codes, first, min(first + size, n_rows), words),
+        range(0, n_rows, size),
+        n_threads if codes.size >= MIN_CODES_FOR_THREADS else 1,
+    )
+    return words

@@ -9,56 +9,79 @@ from __future__ import annotations
 
 import numpy as np
 
-from treewright.growth.draws import GOLDEN, scramble
-from treewright.growth.jit import entry, kernel
-from treewright.growth.layout import LOW_SIX, NO, ONE, SIX, YES, ZERO, has_bit
+from treewright.growth.jit import fetch, kernel
+from treewright.growth.layout import LOW_SIX, ONE, SIX, ZERO
 
 MISSING = np.int64(255)
-LOW_HALF = np.int64(0xFFFFFFFF)
 BYTE = np.uint64(255)
 
-# What is told of a leaf's best split: one line of numbers, and the set of codes on the first side.
-GAIN, COLUMN, CUT, MISSING_LEFT, IS_SET, G_LEFT, H_LEFT = range(7)
-N_TOLD = 7
+# Rows that are tallied column after column; what belongs to them stays in the fastest memory meanwhile.
+CHUNK = 1024
 
+# Words that are brought from memory together.
+WORDS_AT_ONCE = np.uint64(8)
 
-@entry
-def pack_codes(codes, first, last, words):
-    """Eight columns of codes, a word per row."""
-    for row in range(np.uint64(first), np.uint64(last)):
-        for block in range(np.uint64(len(words))):
-            word = np.uint64(0)
-            for k in range(np.uint64(8)):
-                column = np.uint64(8) * block + k
-                if column < np.uint64(codes.shape[0]):
-                    word |= np.uint64(codes[column, row]) << (np.uint64(8) * k)
-            words[block, row] = word
+# How gradient, hessian and (for small tables) the number of rows share a word: where the first two begin, and the bits
+# that the last two take. Large tables have no room for the number of rows, which is then told from the hessian.
+G_SHIFT, H_SHIFT, H_MASK, N_MASK = range(4)
+SMALL_LAYOUT = np.array([37, 15, (1 << 22) - 1, (1 << 15) - 1], np.int64)
+LARGE_LAYOUT = np.array([32, 0, (1 << 32) - 1, 0], np.int64)
 
+# What the search keeps to, in units of the rounded numbers.
+LEAST_H, L1, L2, SMOOTHING, CATEGORY_L2, LEAST_ROWS = range(6)
 
-@entry
-def round_gradients(gradients, hessians, g_scale, h_scale, seed, packed):
-    """Gradients and hessians as whole numbers in one word, rounded up or down by chance so that the mean is kept.
-
-    Chance is drawn from the row's number and the seed alone.
-    """
-    half = np.uint64(32)
-    for row in range(np.uint64(len(gradients))):
-        bits = scramble(seed + GOLDEN * (row + ONE))
-        up = np.float64(bits >> half) * (1.0 / 4294967296.0)
-        also_up = np.float64(bits & np.uint64(LOW_HALF)) * (1.0 / 4294967296.0)
-        g = np.int64(np.floor(gradients[row] * g_scale + up))
-        h = np.int64(np.floor(hessians[row] * h_scale + also_up))
-        packed[row] = (g << 32) + h
+# What is told of a leaf's best split besides its gain: whole numbers, and the set of codes on the first side.
+COLUMN, CUT, MISSING_FIRST, IS_SET, FIRST_SUM = range(5)
+N_TOLD = 8
 
 
 @kernel
-def tally_block(words, rows, lo, hi, near, tallies, first):
-    """Add rows to the tallies of eight columns."""
-    a, b, c, d = tallies[first], tallies[first + 1], tallies[first + 2], tallies[first + 3]
-    e, f, g, h = tallies[first + 4], tallies[first + 5], tallies[first + 6], tallies[first + 7]
-    for i in range(np.uint64(lo), np.uint64(hi)):
-        word = words[rows[i]]
-        both = near[i - np.uint64(lo)]
+def tally_rows(words, rows, lo, hi, packed, near, near_words, tallies):
+    """Add rows to the tallies of all columns.
+
+    Rows lie too far apart for the processor to foresee which come next, so what belongs to the next chunk is asked for
+    while this one is tallied, some of it with each block of columns.
+    """
+    n_blocks = np.uint64(words.shape[1])
+    for first in range(lo, hi, CHUNK):
+        last = min(first + CHUNK, hi)
+        begin, size = np.uint64(first), np.uint64(last - first)
+        bring_near(words, rows, begin, size, packed, near, near_words)
+        ahead, n_ahead = np.uint64(last), np.uint64(min(last + CHUNK, hi) - last)
+        share = n_ahead // n_blocks + ONE
+        for block in range(n_blocks):
+            n_now = min(share, n_ahead)
+            tally_block(near_words[block], size, near, tallies, np.uint64(8) * block, words, packed, rows, ahead, n_now)
+            ahead += n_now
+            n_ahead -= n_now
+
+
+@kernel
+def bring_near(words, rows, begin, size, packed, near, near_words):
+    """Copy what belongs to some rows next to each other, block by block."""
+    n_blocks = np.uint64(words.shape[1])
+    for k in range(size):
+        row = np.uint64(rows[begin + k])
+        near[k] = packed[row]
+        for block in range(n_blocks):
+            near_words[block, k] = words[row, block]
+
+
+@kernel
+def tally_block(codes, size, near, tallies, at, words, packed, rows, ahead, n_ahead):
+    """Add rows to the tallies of eight columns, and ask for what belongs to some later rows."""
+    a, b, c, d = tallies[at], tallies[at + ONE], tallies[at + np.uint64(2)], tallies[at + np.uint64(3)]
+    at += np.uint64(4)
+    e, f, g, h = tallies[at], tallies[at + ONE], tallies[at + np.uint64(2)], tallies[at + np.uint64(3)]
+    n_blocks = np.uint64(words.shape[1])
+    for k in range(size):
+        if k < n_ahead:
+            later = np.uint64(rows[ahead + k])
+            fetch(packed, later)
+            for place in range(later * n_blocks, later * n_blocks + n_blocks, WORDS_AT_ONCE):
+                fetch(words, place)
+        word = codes[k]
+        both = near[k]
         a[word & BYTE] += both
         b[(word >> np.uint64(8)) & BYTE] += both
         c[(word >> np.uint64(16)) & BYTE] += both
@@ -70,19 +93,35 @@ def tally_block(words, rows, lo, hi, near, tallies, first):
 
 
 @kernel
-def gather(packed, rows, lo, hi, near):
-    for i in range(np.uint64(lo), np.uint64(hi)):
-        near[i - np.uint64(lo)] = packed[rows[i]]
+def merge_tallies(tallies, column, n_codes, small, large, has_large):
+    """Bring the threads' tallies of a column together and clear them; take the sum from the larger leaf's tally."""
+    n = np.uint64(n_codes)
+    line = tallies[0, column]
+    for code in range(n):
+        small[code] = line[code]
+        line[code] = 0
+    small[n] = line[MISSING]
+    line[MISSING] = 0
+    for thread in range(1, len(tallies)):
+        line = tallies[thread, column]
+        for code in range(n):
+            small[code] += line[code]
+            line[code] = 0
+        small[n] += line[MISSING]
+        line[MISSING] = 0
+    if has_large:
+        for code in range(n + ONE):
+            large[code] -= small[code]
 
 
 @kernel
-def g_of(both):
-    return np.float64(both >> 32)
+def g_of(both, layout):
+    return np.float64(both >> layout[G_SHIFT])
 
 
 @kernel
-def h_of(both):
-    return np.float64(both & LOW_HALF)
+def h_of(both, layout):
+    return np.float64((both >> layout[H_SHIFT]) & layout[H_MASK])
 
 
 @kernel
@@ -94,229 +133,154 @@ def worth(g, h, l1, l2):
 
 
 @kernel
-def offer(told, column, cut, missing_left, is_set, both, whole, size, scales, limits):
-    """Rate a split by the sum of its first side, and keep it if it is the best so far; tells whether it was.
-
-    The rows of a side are told from its share of the hessian, which is exact where all rows have the same.
-    """
-    rest = whole - both
-    h, h_rest = h_of(both) * scales[1], h_of(rest) * scales[1]
-    if h < limits[0] or h_rest < limits[0] or h <= 0.0 or h_rest <= 0.0:
-        return NO
-    if min(h, h_rest) * size < (limits[4] - 0.5) * (h + h_rest):
-        return NO
-    g, g_rest = g_of(both) * scales[0], g_of(rest) * scales[0]
-    gain = worth(g, h, limits[1], limits[2]) + worth(g_rest, h_rest, limits[1], limits[2])
-    if gain <= told[GAIN]:
-        return NO
-    direction = scales[2 + column]
-    if direction != 0.0 and direction * (g / (h + limits[2]) - g_rest / (h_rest + limits[2])) < 0.0:
-        return NO
-    told[GAIN], told[COLUMN], told[CUT] = gain, column, cut
-    told[MISSING_LEFT] = 1.0 if missing_left else 0.0
-    told[IS_SET] = 1.0 if is_set else 0.0
-    told[G_LEFT], told[H_LEFT] = g, h
-    return YES
+def worth_of_two(g, h, other_g, other_h, l1, l2):
+    """What two leaves are worth, with one division."""
+    if l1 > 0.0:
+        g, other_g = max(abs(g) - l1, 0.0), max(abs(other_g) - l1, 0.0)
+    h += l2
+    other_h += l2
+    return (g * g * other_h + other_g * other_g * h) / (h * other_h)
 
 
 @kernel
-def scan_numbers(tally, column, n_codes, whole, size, told, scales, limits):
-    """Rate the cuts of a column of numbers, rows without a value on either side."""
-    missing = tally[MISSING]
-    both = ZERO
-    for code in range(n_codes):
-        if tally[code] == 0:
-            continue
-        both += tally[code]
-        if both == whole:
-            break
-        offer(told, column, code, NO, NO, both, whole, size, scales, limits)
-        if missing != 0 and both + missing != whole:
-            offer(told, column, code, YES, NO, both + missing, whole, size, scales, limits)
+def least_hessian(whole, size, layout, limits):
+    """The least hessian of a side: that asked for, or that which the least number of rows is taken to have."""
+    least = max(limits[LEAST_H], 1e-9)
+    if layout[N_MASK] == 0:
+        least = max(least, (limits[LEAST_ROWS] - 0.5) * h_of(whole, layout) / np.float64(size))
+    return least
 
 
 @kernel
-def scan_categories(tally, column, n_codes, whole, size, told, told_set, scales, limits, present, along):
-    """Rate groups of categories along the order of their gradients, smoothed where a category is rare."""
+def scan_numbers(tally, column, n_codes, whole, size, direction, best, told, layout, limits):
+    """Rate the cuts of a column of numbers, rows without a value on either side; returns the best gain so far."""
+    missing = tally[n_codes]
+    all_g, all_h = g_of(whole, layout), h_of(whole, layout)
+    least = least_hessian(whole, size, layout, limits)
+    n_mask, least_rows = layout[N_MASK], np.int64(limits[LEAST_ROWS])
+    l1, l2 = limits[L1], limits[L2]
+    best_code, best_side, best_sum = np.int64(-1), ZERO, ZERO
+    for side in range(2 if missing != 0 else 1):
+        both = missing if side == 1 else ZERO
+        for code in range(n_codes):
+            here = tally[np.uint64(code)]
+            if here == 0:
+                continue
+            both += here
+            if both == whole:
+                break
+            h = h_of(both, layout)
+            other_h = all_h - h
+            if h < least or other_h < least:
+                continue
+            n_rows = both & n_mask
+            if n_mask != 0 and (n_rows < least_rows or size - n_rows < least_rows):
+                continue
+            g = g_of(both, layout)
+            gain = worth_of_two(g, h, all_g - g, other_h, l1, l2)
+            if gain > best:
+                if direction != 0.0 and direction * (g * (other_h + l2) - (all_g - g) * (h + l2)) < 0.0:
+                    continue
+                best, best_code, best_side, best_sum = gain, np.int64(code), np.int64(side), both
+    if best_code >= 0:
+        following = best_code + 1
+        while following < n_codes and tally[following] == 0:
+            following += 1
+        told[COLUMN] = column
+        # Halfway to the next value that occurs in the leaf.
+        told[CUT] = (best_code + following - 1) // 2 if following < n_codes else best_code
+        told[MISSING_FIRST] = best_side if missing != 0 else np.int64(2.0 * h_of(best_sum, layout) > all_h)
+        told[IS_SET] = 0
+        told[FIRST_SUM] = best_sum
+    return best
+
+
+@kernel
+def order_categories(tally, n_codes, layout, limits, present, along):
+    """The codes that occur in a leaf, along their gradients, which are smoothed where a category is rare."""
     n_present = ZERO
-    for code in range(256):
-        if tally[code] != 0 and (code < n_codes or code == MISSING):
-            present[n_present] = code
-            along[code] = g_of(tally[code]) * scales[0] / (h_of(tally[code]) * scales[1] + limits[3])
+    for code in range(n_codes + 1):
+        if tally[code] != 0:
+            along[code] = g_of(tally[code], layout) / (h_of(tally[code], layout) + limits[SMOOTHING])
+            at = n_present
+            while at > 0 and along[present[at - 1]] > along[code]:
+                present[at] = present[at - 1]
+                at -= 1
+            present[at] = code
             n_present += 1
-    for p in range(1, n_present):
-        code = present[p]
-        at = p
-        while at > 0 and along[present[at - 1]] > along[code]:
-            present[at] = present[at - 1]
-            at -= 1
-        present[at] = code
-    both = n_first = ZERO
+    return n_present
+
+
+@kernel
+def scan_categories(tally, column, n_codes, whole, size, best, told, told_set, layout, limits, present, along):
+    """Rate groups of categories along the order of their gradients; returns the best gain so far.
+
+    Rows without a value are a category like any other.
+    """
+    n_present = order_categories(tally, n_codes, layout, limits, present, along)
+    all_g, all_h = g_of(whole, layout), h_of(whole, layout)
+    least = least_hessian(whole, size, layout, limits)
+    n_mask, least_rows = layout[N_MASK], np.int64(limits[LEAST_ROWS])
+    both = n_first = best_sum = ZERO
+    l2 = limits[L2] + limits[CATEGORY_L2]
     for p in range(n_present - 1):
         both += tally[present[p]]
-        if offer(told, column, ZERO, NO, YES, both, whole, size, scales, limits):
-            n_first = np.int64(p + 1)
+        h = h_of(both, layout)
+        n_rows = both & n_mask
+        if h < least or all_h - h < least:
+            continue
+        if n_mask != 0 and (n_rows < least_rows or size - n_rows < least_rows):
+            continue
+        g = g_of(both, layout)
+        gain = worth_of_two(g, h, all_g - g, all_h - h, limits[L1], l2)
+        if gain > best:
+            best, n_first, best_sum = gain, np.int64(p + 1), both
     if n_first == 0:
-        return
-    with_first = 2.0 * told[H_LEFT] >= h_of(whole) * scales[1]
+        return best
+    told[COLUMN], told[CUT], told[MISSING_FIRST], told[IS_SET], told[FIRST_SUM] = column, 0, 0, 1, best_sum
+    # Categories that do not occur in the leaf go with the heavier side.
+    others_first = 2.0 * h_of(best_sum, layout) >= all_h
     for w in range(4):
-        told_set[w] = ~np.uint64(0) if with_first else np.uint64(0)
+        told_set[w] = ~np.uint64(0) if others_first else np.uint64(0)
     for p in range(n_present):
-        code = np.uint64(present[p])
+        code = np.uint64(present[p]) if present[p] < n_codes else BYTE
         if p < n_first:
             told_set[code >> SIX] |= ONE << (code & LOW_SIX)
         else:
             told_set[code >> SIX] &= ~(ONE << (code & LOW_SIX))
+    return best
 
 
 @kernel
-def search_leaf(
-    tallies, first, last, whole, size, is_number, n_codes, allowed, told, told_set, scales, limits, present, along
-):
-    """The best split of a leaf among some columns."""
-    told[GAIN] = -np.inf
-    told[COLUMN] = -1.0
-    for column in range(first, last):
-        if not allowed[column]:
-            continue
-        n = n_codes[column]
-        if is_number[column]:
-            scan_numbers(tallies[column], column, n, whole, size, told, scales, limits)
-        else:
-            scan_categories(tallies[column], column, n, whole, size, told, told_set, scales, limits, present, along)
-
-
-@entry
-def evaluate(
-    words,
-    first_block,
-    last_block,
-    rows,
-    lo,
-    hi,
-    packed,
-    near,
-    pool,
-    small,
-    large,
-    sums,
-    sizes,
-    is_number,
-    n_codes,
-    allowed,
-    scales,
-    limits,
-    told,
-    told_sets,
-    present,
-    along,
-):
-    """Tally the rows lo to hi-1 in some blocks of columns, take them from their parent's tally, and search both.
-
-    `small` and `large` are the places of the two tallies in the pool; `large` is negative for the root. `sums` has the
-    packed sum of both leaves, `sizes` their rows.
-    """
-    last = min(8 * last_block, len(n_codes))
-    gather(packed, rows, lo, hi, near)
-    for block in range(first_block, last_block):
-        for k in range(8):
-            for code in range(256):
-                pool[small, 8 * block + k, code] = 0
-        tally_block(words[block], rows, lo, hi, near, pool[small], 8 * block)
-        if large >= 0:
-            for k in range(8):
-                for code in range(256):
-                    pool[large, 8 * block + k, code] -= pool[small, 8 * block + k, code]
-    search_leaf(
-        pool[small],
-        8 * first_block,
-        last,
-        sums[0],
-        sizes[0],
-        is_number,
-        n_codes,
-        allowed,
-        told[0],
-        told_sets[0],
-        scales,
-        limits,
-        present,
-        along,
-    )
-    if large >= 0:
-        search_leaf(
-            pool[large],
-            8 * first_block,
-            last,
-            sums[1],
-            sizes[1],
-            is_number,
-            n_codes,
-            allowed,
-            told[1],
-            told_sets[1],
-            scales,
-            limits,
-            present,
-            along,
-        )
-
-
-@entry
-def part_leaf(words, rows, lo, hi, spare, column, cut, missing_left, is_set, codes_set, packed):
-    """Bring the rows of the first side to the front, in their order; where the second begins, and the first's sum."""
-    shift = np.uint64(8 * (column & 7))
+def part_by_cut(codes, rows, lo, hi, spare, cut, missing_first):
+    """Bring the rows of the first side to the front, in their order; returns where the second begins."""
     j, k = np.uint64(lo), np.uint64(0)
-    both = ZERO
-    moved = np.uint64(1 if missing_left else 0)
+    moved = np.uint64(1 if missing_first else 0)
     last = np.uint64(cut) + moved
     for i in range(np.uint64(lo), np.uint64(hi)):
         row = rows[i]
-        code = (words[row] >> shift) & BYTE
-        if is_set:
-            first = np.uint64(1 if has_bit(codes_set, ZERO, code) else 0)
-        else:
-            first = np.uint64(1 if ((code + moved) & BYTE) <= last else 0)
+        first = np.uint64(((np.uint64(codes[row]) + moved) & BYTE) <= last)
         rows[j] = row
         spare[k] = row
-        both += packed[row] if first != np.uint64(0) else ZERO
         j += first
         k += ONE - first
     for i in range(k):
         rows[j + i] = spare[i]
-    return np.int64(j), both
+    return np.int64(j)
 
 
-@entry
-def sum_packed(packed, rows, n_rows):
-    both = ZERO
-    for i in range(n_rows):
-        both += packed[rows[i]]
-    return both
-
-
-@entry
-def sum_leaf(gradients, hessians, rows, lo, hi):
-    """Gradient and hessian of a leaf in full precision, in the order of its rows."""
-    g = h = 0.0
+@kernel
+def part_by_set(codes, rows, lo, hi, spare, codes_set):
+    """The same for a set of categories."""
+    j, k = np.uint64(lo), np.uint64(0)
     for i in range(np.uint64(lo), np.uint64(hi)):
-        g += gradients[rows[i]]
-        h += hessians[rows[i]]
-    return g, h
-
-
-@entry
-def add_to_rows(scores, rows, lo, hi, value):
-    for i in range(np.uint64(lo), np.uint64(hi)):
-        scores[rows[i]] += value
-
-
-@entry
-def log_loss_gradients(scores, targets, weights, gradients, hessians):
-    """Of two classes: the share of the second class less the target, and its variance."""
-    weighted = len(weights) > 0
-    for i in range(np.uint64(len(scores))):
-        share = 1.0 / (1.0 + np.exp(-scores[i]))
-        weight = weights[i] if weighted else 1.0
-        gradients[i] = weight * (share - targets[i])
-        hessians[i] = weight * max(share * (1.0 - share), 1e-16)
+        row = rows[i]
+        code = np.uint64(codes[row])
+        first = (codes_set[code >> SIX] >> (code & LOW_SIX)) & ONE
+        rows[j] = row
+        spare[k] = row
+        j += first
+        k += ONE - first
+    for i in range(k):
+        rows[j + i] = spare[i]
+    return np.int64(j)

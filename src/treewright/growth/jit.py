@@ -31,7 +31,9 @@ KERNEL_MODULES = (
     "binning",
     "forest_loop",
     "forest_walk",
-    "boost_search",
+    "boost_loop",
+    "boost_losses",
+    "boost_oblivious",
 )
 
 _roles: dict[Callable[..., Any], str] = {}
@@ -97,6 +99,33 @@ def borrow(array: Any) -> Any:
     the counter's memory meanwhile. In small nodes this took more time than the search. A borrowed array is not counted.
     """
     return array
+
+
+def _build_fetch() -> Any:
+    from llvmlite import ir
+    from numba.core import types
+    from numba.extending import intrinsic
+
+    @intrinsic  # type: ignore[untyped-decorator, unused-ignore]
+    def fetch(typing_context: Any, array: Any, place: Any) -> Any:
+        def write(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            view = context.make_array(signature.args[0])(context, builder, arguments[0])
+            byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+            address = builder.bitcast(builder.gep(view.data, [arguments[1]]), byte)
+            kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
+            function = builder.module.declare_intrinsic("llvm.prefetch", [byte], kind)
+            # To be read, soon again, as data.
+            builder.call(function, [address, number(0), number(2), number(1)])
+            return context.get_dummy_value()
+
+        return types.void(array, types.uint64), write
+
+    return fetch
+
+
+@replaced(_build_fetch)
+def fetch(array: Any, place: Any) -> None:
+    """Begin to bring a place of an array, counted through all its lines, into fast memory, without waiting for it."""
 
 
 def is_compiled() -> bool:

@@ -1,0 +1,606 @@
+"""The compiled loop that grows one boosted tree, by several threads together.
+
+Every thread has rows of its own: the table's rows go round in turns of `TURN` rows. A thread rounds, tallies and parts
+its own rows. The tallies of all threads are brought together column by column, each column by one thread, which also
+searches it. All threads keep the same account of the leaves, so that none need tell the others what to split next.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from treewright.growth.boost_search import (
+    CATEGORY_L2,
+    COLUMN,
+    CUT,
+    FIRST_SUM,
+    G_SHIFT,
+    H_SHIFT,
+    IS_SET,
+    L1,
+    L2,
+    LEAST_H,
+    LEAST_ROWS,
+    MISSING_FIRST,
+    N_MASK,
+    N_TOLD,
+    SMOOTHING,
+    g_of,
+    h_of,
+    merge_tallies,
+    part_by_cut,
+    part_by_set,
+    scan_categories,
+    scan_numbers,
+    tally_rows,
+    worth,
+)
+from treewright.growth.draws import GOLDEN, draw_below, scramble
+from treewright.growth.forest_walk import pack_leaf, pack_set, pack_split
+from treewright.growth.gate import meet
+from treewright.growth.jit import entry, kernel
+from treewright.growth.layout import NO, ONE, YES, ZERO
+
+# Rows that follow each other and belong to one thread. Sums of numbers with fractions are made turn by turn, so that
+# they do not depend on the number of threads.
+TURN_BITS = 12
+TURN = 1 << TURN_BITS
+
+# Leaves whose sums are made at the same time.
+LEAVES_AT_ONCE = 32
+
+# Places in `counts`.
+ROOT_SUM, FIRST_COUNT = 0, 1
+
+
+class BoostSettings(NamedTuple):
+    """What shapes a boosted tree, for the kernels."""
+
+    max_leaves: int
+    max_depth: int
+    min_rows: int
+    min_weight: float
+    l1: float
+    l2: float
+    category_l2: float
+    smoothing: float
+    min_gain: float
+    rate: float
+    level_share: float
+    node_share: float
+    by_level: bool
+
+
+class BoostTable(NamedTuple):
+    """The table in bytes."""
+
+    columns: np.ndarray  # uint8[column, row]
+    words: np.ndarray  # uint64[row, block of 8 columns]
+    is_number: np.ndarray  # bool[column]
+    n_codes: np.ndarray  # int64[column]
+    start: np.ndarray  # int64[column + 1]: where a column begins in a leaf's tally
+    monotone: np.ndarray  # float64[column]: 1 (rising), -1 (falling) or 0
+    groups: np.ndarray  # bool[group, column]: columns that may meet on a path; none if all may
+
+
+class Together(NamedTuple):
+    """What the threads of a tree share."""
+
+    gradients: np.ndarray  # float64[row]
+    hessians: np.ndarray  # float64[row]
+    packed: np.ndarray  # int64[row]: both, rounded
+    turn_sums: np.ndarray  # float64[turn, LEAVES_AT_ONCE, 2]
+    tallies: np.ndarray  # int64[thread, column, code]: zero between uses
+    pool: np.ndarray  # int64[slot, entry]: tallies of leaves
+    gains: np.ndarray  # float64[thread, 8]: of the best split that a thread has found, for the two leaves searched
+    told: np.ndarray  # int64[thread, 2, N_TOLD]
+    told_sets: np.ndarray  # uint64[thread, 2, 4]
+    counts: np.ndarray  # int64[thread, 8]: a thread's sum at the root, and how many of its rows went to a first side
+    gate: np.ndarray
+    allowed: np.ndarray  # bool[column]: what this tree may ask for
+
+
+class Own(NamedTuple):
+    """What belongs to one thread; the account of leaves is the same in all of them."""
+
+    rows: np.ndarray  # uint32: the thread's rows, those of each leaf next to each other
+    spare: np.ndarray  # uint32
+    near: np.ndarray  # int64[CHUNK]
+    near_words: np.ndarray  # uint64[block, CHUNK]
+    leaves: np.ndarray  # int64[leaf, N_KEPT]
+    bounds: np.ndarray  # float64[leaf, 3]: gain, least and most answer
+    sets: np.ndarray  # uint64[leaf, 4]: the best split of a leaf, if by categories
+    live_groups: np.ndarray  # bool[leaf, group]: groups that hold all columns of the leaf's path
+    masks: np.ndarray  # bool[3, column]: columns to be searched
+    order: np.ndarray  # int64[column]
+    state: np.ndarray  # uint64[1]
+    limits: np.ndarray  # float64
+    scale: np.ndarray  # float64[2]: what turns rounded gradients and hessians back
+    layout: np.ndarray  # int64[4]
+    present: np.ndarray  # int64[256]
+    along: np.ndarray  # float64[256]
+    nodes: np.ndarray  # uint64[node]
+    node_set: np.ndarray  # int32[node]
+    node_sets: np.ndarray  # uint64[set, 4]
+    leaf_sums: np.ndarray  # float64[leaf, 3]: gradient, hessian, answer
+    column_gains: np.ndarray  # float64[column]
+    ends: np.ndarray  # int64[3]: nodes, leaves, sets
+
+
+# What is kept of a leaf: its best split as the search told it, then these.
+LO, HI, N_ROWS, SLOT, SUM, DEPTH, NODE = range(N_TOLD, N_TOLD + 7)
+N_KEPT = N_TOLD + 7
+GAIN, LEAST, MOST = range(3)
+
+
+@entry
+def grow_tree(table, together, own, settings, layouts, seed, thread, n_threads, give_way, scores):
+    """Grow a tree, and add its answers to the scores if there are any."""
+    round_gradients(together, own, settings, layouts, seed, thread, n_threads, give_way)
+    begin_root(together, own, thread, n_threads)
+    leaves, bounds = own.leaves, own.bounds
+    n_leaves, n_nodes, n_sets = np.int64(1), np.int64(1), ZERO
+    if settings.max_leaves > 1 and can_split(own, settings, ZERO):
+        search(table, together, own, settings, seed, ZERO, ZERO, NO, thread, n_threads, give_way)
+    place = FIRST_COUNT
+    while n_leaves < settings.max_leaves:
+        leaf = next_leaf(leaves, bounds, n_leaves, settings.by_level)
+        if leaf < 0:
+            break
+        middle = part_leaf(table, own, leaf)
+        # Two places in turn, so that no thread writes the next number before all have read this one.
+        place = FIRST_COUNT + 1 if place == FIRST_COUNT else FIRST_COUNT
+        together.counts[thread, place] = middle - leaves[leaf, LO]
+        meet(together.gate, n_threads, give_way)
+        n_first = sum_of_threads(together.counts, place, n_threads)
+        if min(n_first, leaves[leaf, N_ROWS] - n_first) < settings.min_rows:
+            # Where the number of rows is only told from the hessian, a side may turn out to be too small.
+            bounds[leaf, GAIN] = -np.inf
+            continue
+        own.column_gains[leaves[leaf, COLUMN]] += bounds[leaf, GAIN]
+        n_sets = write_node(own, leaf, n_nodes, n_sets)
+        give_birth(table, own, settings, leaf, n_leaves, middle, n_first, n_nodes, len(together.pool) - 1)
+        n_nodes += 2
+        n_leaves += 1
+        if n_leaves < settings.max_leaves:
+            search_children(table, together, own, settings, seed, leaf, n_leaves - 1, thread, n_threads, give_way)
+    own.ends[0], own.ends[1], own.ends[2] = n_nodes, n_leaves, n_sets
+    close_leaves(own, n_leaves)
+    answer_leaves(together, own, settings, n_leaves, thread, n_threads, give_way)
+    if len(scores) > 0:
+        add_answers(own, n_leaves, scores)
+
+
+@kernel
+def measure_turns(gradients, hessians, rows, sums):
+    """For each turn of the thread's rows: the sizes of its gradients and hessians, and the ends of the latter."""
+    first, n_own = np.uint64(0), np.uint64(len(rows))
+    while first < n_own:
+        turn = np.uint64(rows[first]) >> np.uint64(TURN_BITS)
+        last = end_of_turn(rows, first, n_own)
+        g_size = h_size = g_other = h_other = 0.0
+        most, least = -np.inf, np.inf
+        # Two sums of each kind, because an addition has to wait for the one before it.
+        for i in range(first, last - ONE, np.uint64(2)):
+            row, other = rows[i], rows[i + ONE]
+            g_size += abs(gradients[row])
+            g_other += abs(gradients[other])
+            h_size += hessians[row]
+            h_other += hessians[other]
+            most, least = max(most, hessians[row]), min(least, hessians[row])
+            most, least = max(most, hessians[other]), min(least, hessians[other])
+        row = rows[last - ONE]
+        if (last - first) & ONE:
+            g_size += abs(gradients[row])
+            h_size += hessians[row]
+            most, least = max(most, hessians[row]), min(least, hessians[row])
+        sums[turn, 0, 0], sums[turn, 0, 1] = g_size + g_other, h_size + h_other
+        sums[turn, 1, 0], sums[turn, 1, 1] = most, least
+        sums[turn, 2, 0] = np.float64(last - first)
+        first = last
+
+
+@kernel
+def end_of_turn(rows, first, last):
+    """Where the rows of the next turn begin."""
+    turn = np.uint64(rows[first]) >> np.uint64(TURN_BITS)
+    below, above = first, min(last, first + np.uint64(TURN))
+    while below < above:
+        middle = (below + above) >> ONE
+        if np.uint64(rows[middle]) >> np.uint64(TURN_BITS) == turn:
+            below = middle + ONE
+        else:
+            above = middle
+    return below
+
+
+@kernel
+def clear_turns(sums, thread, n_threads):
+    for turn in range(thread, len(sums), n_threads):
+        sums[turn, :, :] = 0.0
+
+
+@kernel
+def round_gradients(together, own, settings, layouts, seed, thread, n_threads, give_way):
+    """Round the gradients and hessians of the thread's rows, on a scale on which no sum can overflow."""
+    gradients, hessians, sums = together.gradients, together.hessians, together.turn_sums
+    clear_turns(sums, thread, n_threads)
+    measure_turns(gradients, hessians, own.rows, sums)
+    meet(together.gate, n_threads, give_way)
+    g_size = h_size = n_rows = 0.0
+    most, least = -np.inf, np.inf
+    for turn in range(len(sums)):
+        g_size += sums[turn, 0, 0]
+        h_size += sums[turn, 0, 1]
+        n_rows += sums[turn, 2, 0]
+        if sums[turn, 2, 0] > 0.0:
+            most, least = max(most, sums[turn, 1, 0]), min(least, sums[turn, 1, 1])
+    alike = most == least
+    own.layout[:] = layouts[0 if n_rows <= np.float64(layouts[0, N_MASK]) and not alike else 1]
+    layout = own.layout
+    # Rounding may add 1 for each row.
+    g_room = 2.0 ** np.float64(63 - layout[G_SHIFT]) - n_rows - 2.0
+    h_room = 2.0 ** np.float64(layout[G_SHIFT] - layout[H_SHIFT]) - n_rows - 2.0
+    g_scale = g_room / max(g_size, 1e-290)
+    h_scale = 1.0 / max(most, 1e-290) if alike else h_room / max(h_size, 1e-290)
+    own.scale[0], own.scale[1] = 1.0 / g_scale, 1.0 / h_scale
+    limits = own.limits
+    limits[LEAST_H], limits[L1], limits[L2] = (
+        settings.min_weight * h_scale,
+        settings.l1 * g_scale,
+        settings.l2 * h_scale,
+    )
+    limits[SMOOTHING], limits[CATEGORY_L2] = settings.smoothing * h_scale, settings.category_l2 * h_scale
+    limits[LEAST_ROWS] = np.float64(settings.min_rows)
+    own.leaves[0, N_ROWS] = np.int64(n_rows)
+    together.counts[thread, ROOT_SUM] = round_rows(
+        gradients, hessians, own.rows, g_scale, h_scale, alike, layout, seed, together.packed
+    )
+    meet(together.gate, n_threads, give_way)
+
+
+@kernel
+def round_rows(gradients, hessians, rows, g_scale, h_scale, alike, layout, seed, packed):
+    """Gradients and hessians as whole numbers in one word, rounded up or down by chance so that the mean is kept.
+
+    Chance is drawn from the row's number and the seed alone. Returns the sum.
+    """
+    half, low = np.uint64(32), np.uint64(0xFFFFFFFF)
+    share = 1.0 / 4294967296.0
+    g_shift, h_shift = layout[G_SHIFT], layout[H_SHIFT]
+    n = np.int64(1 if layout[N_MASK] != 0 else 0)
+    total = ZERO
+    for i in range(np.uint64(len(rows))):
+        row = np.uint64(rows[i])
+        bits = scramble(seed + GOLDEN * (row + ONE))
+        g = np.int64(np.floor(gradients[row] * g_scale + np.float64(bits >> half) * share))
+        h = np.int64(1)
+        if not alike:
+            h = np.int64(np.floor(hessians[row] * h_scale + np.float64(bits & low) * share))
+        both = (g << g_shift) + (h << h_shift) + n
+        packed[row] = both
+        total += both
+    return total
+
+
+@kernel
+def sum_of_threads(counts, place, n_threads):
+    total = ZERO
+    for thread in range(n_threads):
+        total += counts[thread, place]
+    return total
+
+
+@kernel
+def begin_root(together, own, thread, n_threads):
+    """The account of leaves with the root alone."""
+    for column in range(len(own.column_gains)):
+        own.column_gains[column] = 0.0
+    # Columns that a tree may not ask for are tallied with the others of their block, but never brought together.
+    together.tallies[thread, :, :] = 0
+    leaves = own.leaves
+    leaves[0, LO], leaves[0, HI], leaves[0, SLOT], leaves[0, DEPTH], leaves[0, NODE] = 0, len(own.rows), 0, 0, 0
+    leaves[0, SUM] = sum_of_threads(together.counts, ROOT_SUM, n_threads)
+    own.bounds[0, GAIN], own.bounds[0, LEAST], own.bounds[0, MOST] = -np.inf, -np.inf, np.inf
+    for group in range(own.live_groups.shape[1]):
+        own.live_groups[0, group] = True
+
+
+@kernel
+def can_split(own, settings, leaf):
+    """May this leaf be large and high enough to be split?"""
+    leaves = own.leaves
+    return leaves[leaf, N_ROWS] >= 2 * settings.min_rows and leaves[leaf, DEPTH] < settings.max_depth
+
+
+@kernel
+def next_leaf(leaves, bounds, n_leaves, by_level):
+    """The leaf to be split: that of the largest gain, on the highest level if so asked; -1 if none is worth it."""
+    best = np.int64(-1)
+    for leaf in range(n_leaves):
+        gain = bounds[leaf, GAIN]
+        if gain == -np.inf:
+            continue
+        if best >= 0:
+            if by_level and leaves[leaf, DEPTH] != leaves[best, DEPTH]:
+                if leaves[leaf, DEPTH] > leaves[best, DEPTH]:
+                    continue
+            elif gain <= bounds[best, GAIN]:
+                continue
+        best = np.int64(leaf)
+    return best
+
+
+@kernel
+def part_leaf(table, own, leaf):
+    """Part the thread's rows of a leaf by its split."""
+    leaves = own.leaves
+    codes = table.columns[leaves[leaf, COLUMN]]
+    lo, hi = leaves[leaf, LO], leaves[leaf, HI]
+    if leaves[leaf, IS_SET] != 0:
+        return part_by_set(codes, own.rows, lo, hi, own.spare, own.sets[leaf])
+    return part_by_cut(codes, own.rows, lo, hi, own.spare, leaves[leaf, CUT], leaves[leaf, MISSING_FIRST] != 0)
+
+
+@kernel
+def write_node(own, leaf, child, n_sets):
+    """Make a leaf's node a split; returns how many sets there are now."""
+    leaves = own.leaves
+    node, column = leaves[leaf, NODE], leaves[leaf, COLUMN]
+    if leaves[leaf, IS_SET] == 0:
+        own.nodes[node] = pack_split(child, column, leaves[leaf, CUT], leaves[leaf, MISSING_FIRST] != 0)
+        return n_sets
+    own.nodes[node] = pack_set(child, column)
+    own.node_set[node] = n_sets
+    own.node_sets[n_sets] = own.sets[leaf]
+    return n_sets + 1
+
+
+@kernel
+def give_birth(table, own, settings, leaf, second, middle, n_first, child, n_slots):
+    """Turn a leaf that was split into its first child, and add the second one."""
+    leaves, bounds = own.leaves, own.bounds
+    column, first_sum, slot = leaves[leaf, COLUMN], leaves[leaf, FIRST_SUM], leaves[leaf, SLOT]
+    set_bounds(table, own, settings, leaf, second, column, first_sum)
+    bounds[leaf, GAIN] = bounds[second, GAIN] = -np.inf
+    leaves[second, LO], leaves[second, HI] = middle, leaves[leaf, HI]
+    leaves[leaf, HI] = middle
+    leaves[second, N_ROWS], leaves[second, SUM] = leaves[leaf, N_ROWS] - n_first, leaves[leaf, SUM] - first_sum
+    leaves[leaf, N_ROWS], leaves[leaf, SUM] = n_first, first_sum
+    leaves[leaf, DEPTH] += 1
+    leaves[second, DEPTH] = leaves[leaf, DEPTH]
+    leaves[leaf, NODE], leaves[second, NODE] = child, child + 1
+    # The larger child takes over the parent's tally; the smaller one gets a new one, if there is room for it.
+    fresh = second if second < n_slots else np.int64(-1)
+    first_is_large = leaves[leaf, N_ROWS] >= leaves[second, N_ROWS]
+    leaves[leaf, SLOT] = slot if first_is_large else fresh
+    leaves[second, SLOT] = fresh if first_is_large else slot
+    for group in range(own.live_groups.shape[1]):
+        own.live_groups[leaf, group] &= table.groups[group, column]
+        own.live_groups[second, group] = own.live_groups[leaf, group]
+
+
+@kernel
+def set_bounds(table, own, settings, leaf, second, column, first_sum):
+    """What the answers of two children must stay within, so that a monotone column stays so below them."""
+    bounds = own.bounds
+    bounds[second, LEAST], bounds[second, MOST] = bounds[leaf, LEAST], bounds[leaf, MOST]
+    direction = table.monotone[column]
+    if direction == 0.0:
+        return
+    rest = own.leaves[leaf, SUM] - first_sum
+    middle = 0.5 * (answer_of(own, settings, leaf, first_sum) + answer_of(own, settings, leaf, rest))
+    if direction > 0.0:
+        bounds[leaf, MOST] = bounds[second, LEAST] = middle
+    else:
+        bounds[leaf, LEAST] = bounds[second, MOST] = middle
+
+
+@kernel
+def answer_of(own, settings, leaf, both):
+    """What a leaf of this sum answers, within the bounds of another one."""
+    g, h = g_of(both, own.layout) * own.scale[0], h_of(both, own.layout) * own.scale[1]
+    return min(max(best_answer(g, h, settings.l1, settings.l2), own.bounds[leaf, LEAST]), own.bounds[leaf, MOST])
+
+
+@kernel
+def best_answer(g, h, l1, l2):
+    """What takes the most off the loss of a leaf."""
+    shrunk = max(abs(g) - l1, 0.0)
+    if h + l2 <= 0.0:
+        return 0.0
+    return -shrunk / (h + l2) if g > 0.0 else shrunk / (h + l2)
+
+
+@kernel
+def search_children(table, together, own, settings, seed, first, second, thread, n_threads, give_way):
+    """Find the best splits of the two children of a leaf."""
+    leaves = own.leaves
+    small, large = (second, first) if leaves[first, N_ROWS] >= leaves[second, N_ROWS] else (first, second)
+    if not can_split(own, settings, large):
+        return
+    if leaves[large, SLOT] >= 0:
+        search(table, together, own, settings, seed, small, large, YES, thread, n_threads, give_way)
+        return
+    # Without their parent's tally each child has to be tallied by itself.
+    for child in (small, large):
+        if can_split(own, settings, child):
+            search(table, together, own, settings, seed, child, child, NO, thread, n_threads, give_way)
+
+
+@kernel
+def search(table, together, own, settings, seed, small, large, has_large, thread, n_threads, give_way):
+    """Tally a leaf's rows, take them from the tally that its sibling has from their parent, and search both."""
+    leaves, pool = own.leaves, together.pool
+    lo, hi = leaves[small, LO], leaves[small, HI]
+    tally_rows(table.words, own.rows, lo, hi, together.packed, own.near, own.near_words, together.tallies[thread])
+    choose_columns(table, together, own, settings, seed, small, own.masks[0])
+    if has_large:
+        choose_columns(table, together, own, settings, seed, large, own.masks[1])
+    meet(together.gate, n_threads, give_way)
+    search_small = can_split(own, settings, small)
+    slot = np.int64(leaves[small, SLOT] if leaves[small, SLOT] >= 0 else len(pool) - 1)
+    slot_large = np.int64(leaves[large, SLOT] if has_large else slot)
+    best_small = best_large = -np.inf
+    told, sets = together.told[thread], together.told_sets[thread]
+    for column in range(thread, len(table.n_codes), n_threads):
+        if not together.allowed[column]:
+            continue
+        n_codes, first, end = table.n_codes[column], table.start[column], table.start[column + 1]
+        tally, tally_large = pool[slot, first:end], pool[slot_large, first:end]
+        merge_tallies(together.tallies, column, n_codes, tally, tally_large, has_large)
+        if search_small and own.masks[0, column]:
+            best_small = scan(table, own, tally, column, n_codes, small, best_small, told[0], sets[0])
+        if has_large and own.masks[1, column]:
+            best_large = scan(table, own, tally_large, column, n_codes, large, best_large, told[1], sets[1])
+    together.gains[thread, 0], together.gains[thread, 1] = best_small, best_large
+    meet(together.gate, n_threads, give_way)
+    take_best(together, own, settings, small, ZERO, n_threads)
+    if has_large:
+        take_best(together, own, settings, large, np.int64(1), n_threads)
+
+
+@kernel
+def scan(table, own, tally, column, n_codes, leaf, best, told, told_set):
+    """Rate the splits of one leaf by one column."""
+    whole, size = own.leaves[leaf, SUM], own.leaves[leaf, N_ROWS]
+    if table.is_number[column]:
+        direction = table.monotone[column]
+        return scan_numbers(tally, column, n_codes, whole, size, direction, best, told, own.layout, own.limits)
+    return scan_categories(
+        tally, column, n_codes, whole, size, best, told, told_set, own.layout, own.limits, own.present, own.along
+    )
+
+
+@kernel
+def take_best(together, own, settings, leaf, place, n_threads):
+    """Keep the best split that any thread has found; of equal ones that of the first column."""
+    best = np.int64(-1)
+    for thread in range(n_threads):
+        gain = together.gains[thread, place]
+        if gain == -np.inf:
+            continue
+        if best >= 0:
+            if gain < together.gains[best, place]:
+                continue
+            same = gain == together.gains[best, place]
+            if same and together.told[thread, place, COLUMN] > together.told[best, place, COLUMN]:
+                continue
+        best = np.int64(thread)
+    if best < 0:
+        return
+    for k in range(N_TOLD):
+        own.leaves[leaf, k] = together.told[best, place, k]
+    for w in range(4):
+        own.sets[leaf, w] = together.told_sets[best, place, w]
+    both = own.leaves[leaf, SUM]
+    alone = worth(g_of(both, own.layout), h_of(both, own.layout), own.limits[L1], own.limits[L2])
+    found = together.gains[best, place]
+    gain = 0.5 * (found - alone) * own.scale[0] * own.scale[0] / own.scale[1]
+    if found - alone > 1e-12 * found and gain > settings.min_gain:
+        own.bounds[leaf, GAIN] = gain
+
+
+@kernel
+def choose_columns(table, together, own, settings, seed, leaf, mask):
+    """Which columns to search at a leaf: those that its level and it have drawn, of those that may meet its path's."""
+    n_columns = len(mask)
+    for column in range(n_columns):
+        mask[column] = together.allowed[column]
+    depth, node = own.leaves[leaf, DEPTH], own.leaves[leaf, NODE]
+    if settings.level_share < 1.0:
+        keep_some(mask, settings.level_share, seed ^ scramble(np.uint64(depth + 1)), own.order, own.state)
+    n_groups = own.live_groups.shape[1]
+    if n_groups > 0:
+        for column in range(n_columns):
+            lives = False
+            for group in range(n_groups):
+                lives |= own.live_groups[leaf, group] and table.groups[group, column]
+            mask[column] &= lives
+    if settings.node_share < 1.0:
+        keep_some(mask, settings.node_share, scramble(seed) + np.uint64(node), own.order, own.state)
+
+
+@kernel
+def keep_some(mask, share, seed, order, state):
+    """Keep a share of the columns of a mask, drawn at random, one at least."""
+    n = ZERO
+    for column in range(len(mask)):
+        if mask[column]:
+            order[n] = column
+            n += 1
+            mask[column] = False
+    state[0] = scramble(seed)
+    n_kept = max(np.int64(np.floor(share * np.float64(n) + 0.5)), min(n, np.int64(1)))
+    for k in range(n_kept):
+        other = k + draw_below(state, n - k)
+        order[k], order[other] = order[other], order[k]
+        mask[order[k]] = True
+
+
+@kernel
+def answer_leaves(together, own, settings, n_leaves, thread, n_threads, give_way):
+    """What each leaf answers, from the gradients and hessians of its rows in full precision, summed turn by turn."""
+    gradients, hessians, sums = together.gradients, together.hessians, together.turn_sums
+    for begin in range(0, n_leaves, LEAVES_AT_ONCE):
+        n_now = min(LEAVES_AT_ONCE, n_leaves - begin)
+        clear_turns(sums, thread, n_threads)
+        for k in range(n_now):
+            add_up_turns(gradients, hessians, own.rows, own.leaves[begin + k, LO], own.leaves[begin + k, HI], sums, k)
+        meet(together.gate, n_threads, give_way)
+        for k in range(n_now):
+            g = h = 0.0
+            for turn in range(len(sums)):
+                g += sums[turn, k, 0]
+                h += sums[turn, k, 1]
+            leaf = begin + k
+            answer = best_answer(g, h, settings.l1, settings.l2)
+            answer = min(max(answer, own.bounds[leaf, LEAST]), own.bounds[leaf, MOST])
+            own.leaf_sums[leaf, 0], own.leaf_sums[leaf, 1], own.leaf_sums[leaf, 2] = g, h, settings.rate * answer
+        meet(together.gate, n_threads, give_way)
+
+
+@kernel
+def add_up_turns(gradients, hessians, rows, lo, hi, sums, k):
+    """Add the rows of a leaf, which stand in the order of the table, to the sums of their turns."""
+    first, end = np.uint64(lo), np.uint64(hi)
+    while first < end:
+        turn = np.uint64(rows[first]) >> np.uint64(TURN_BITS)
+        last = end_of_turn(rows, first, end)
+        g = h = 0.0
+        for i in range(first, last):
+            g += gradients[rows[i]]
+            h += hessians[rows[i]]
+        sums[turn, k, 0], sums[turn, k, 1] = g, h
+        first = last
+
+
+@kernel
+def close_leaves(own, n_leaves):
+    """Write the nodes of what was not split."""
+    for leaf in range(n_leaves):
+        own.nodes[own.leaves[leaf, NODE]] = pack_leaf(leaf)
+
+
+@kernel
+def add_answers(own, n_leaves, scores):
+    """Add what the leaves answer to the scores of the thread's rows."""
+    for leaf in range(n_leaves):
+        value = own.leaf_sums[leaf, 2]
+        for i in range(np.uint64(own.leaves[leaf, LO]), np.uint64(own.leaves[leaf, HI])):
+            scores[own.rows[i]] += value
+
+
+@entry
+def pack_codes(codes, first, last, words):
+    """Put the codes of eight columns in a word, for some rows."""
+    for block in range(np.uint64(words.shape[1])):
+        begin = np.uint64(8) * block
+        n = min(np.uint64(8), np.uint64(codes.shape[0]) - begin)
+        for row in range(np.uint64(first), np.uint64(last)):
+            word = np.uint64(0)
+            for k in range(n):
+                word |= np.uint64(codes[begin + k, row]) << (np.uint64(8) * k)
+            words[row, block] = word

@@ -1,0 +1,238 @@
+"""The compiled loop that grows one oblivious tree: all leaves of a level are split by the same test.
+
+A test is rated by what it takes off the loss in all leaves together. A leaf that the test does not part, or of which a
+side would be too small, stays as it is and meets the tests of the next levels.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from treewright.growth.boost_loop import (
+    GAIN,
+    HI,
+    LO,
+    N_ROWS,
+    SLOT,
+    SUM,
+    add_answers,
+    answer_leaves,
+    begin_root,
+    choose_columns,
+    close_leaves,
+    give_birth,
+    part_leaf,
+    round_gradients,
+    sum_of_threads,
+    write_node,
+)
+from treewright.growth.boost_search import (
+    BYTE,
+    CATEGORY_L2,
+    COLUMN,
+    CUT,
+    FIRST_SUM,
+    IS_SET,
+    L1,
+    L2,
+    LEAST_ROWS,
+    MISSING_FIRST,
+    N_MASK,
+    N_TOLD,
+    g_of,
+    h_of,
+    least_hessian,
+    merge_tallies,
+    order_categories,
+    tally_rows,
+    worth,
+    worth_of_two,
+)
+from treewright.growth.gate import meet
+from treewright.growth.jit import entry, kernel
+from treewright.growth.layout import LOW_SIX, NO, ONE, SIX, YES, ZERO, has_bit
+
+# Places in `counts`: those of a leaf follow each other, so that no thread writes one that another still reads.
+FIRST_PLACE, N_PLACES = 1, 2
+
+
+@entry
+def grow_oblivious(table, together, own, settings, layouts, seed, thread, n_threads, give_way, scores, totals, orders):
+    """Grow an oblivious tree of up to `max_depth` levels, and add its answers to the scores if there are any."""
+    round_gradients(together, own, settings, layouts, seed, thread, n_threads, give_way)
+    begin_root(together, own, thread, n_threads)
+    n_leaves, n_nodes, n_sets = np.int64(1), np.int64(1), ZERO
+    tally_leaf(table, together, own, ZERO, ZERO, NO, thread, n_threads, give_way)
+    order_all(table, together, own, orders, thread, n_threads)
+    n_levels = min(settings.max_depth, np.int64(62))
+    turn = ZERO
+    for _ in range(n_levels):
+        gain = choose_test(table, together, own, settings, seed, n_leaves, totals, orders, thread, n_threads, give_way)
+        if gain <= settings.min_gain:
+            break
+        column = own.leaves[0, COLUMN]
+        own.column_gains[column] += gain
+        n_old = n_leaves
+        for leaf in range(n_old):
+            middle = part_leaf(table, own, leaf)
+            turn += 1
+            together.counts[thread, FIRST_PLACE + turn % N_PLACES] = middle - own.leaves[leaf, LO]
+            meet(together.gate, n_threads, give_way)
+            n_first = sum_of_threads(together.counts, FIRST_PLACE + turn % N_PLACES, n_threads)
+            if min(n_first, own.leaves[leaf, N_ROWS] - n_first) < settings.min_rows:
+                for group in range(own.live_groups.shape[1]):
+                    own.live_groups[leaf, group] &= table.groups[group, column]
+                continue
+            n_sets = write_node(own, leaf, n_nodes, n_sets)
+            second = n_leaves
+            give_birth(table, own, settings, leaf, second, middle, n_first, n_nodes, len(together.pool))
+            n_nodes += 2
+            n_leaves += 1
+            first_is_large = own.leaves[leaf, N_ROWS] >= own.leaves[second, N_ROWS]
+            small, large = (second, leaf) if first_is_large else (leaf, second)
+            tally_leaf(table, together, own, small, large, YES, thread, n_threads, give_way)
+    own.ends[0], own.ends[1], own.ends[2] = n_nodes, n_leaves, n_sets
+    close_leaves(own, n_leaves)
+    answer_leaves(together, own, settings, n_leaves, thread, n_threads, give_way)
+    if len(scores) > 0:
+        add_answers(own, n_leaves, scores)
+
+
+@kernel
+def tally_leaf(table, together, own, small, large, has_large, thread, n_threads, give_way):
+    """Tally a leaf's rows, and take them from the tally that its sibling has from their parent."""
+    leaves, pool = own.leaves, together.pool
+    lo, hi = leaves[small, LO], leaves[small, HI]
+    tally_rows(table.words, own.rows, lo, hi, together.packed, own.near, own.near_words, together.tallies[thread])
+    meet(together.gate, n_threads, give_way)
+    slot, slot_large = leaves[small, SLOT], leaves[large, SLOT]
+    for column in range(thread, len(table.n_codes), n_threads):
+        if together.allowed[column]:
+            first, end = table.start[column], table.start[column + 1]
+            tally, other = pool[slot, first:end], pool[slot_large, first:end]
+            merge_tallies(together.tallies, column, table.n_codes[column], tally, other, has_large)
+    meet(together.gate, n_threads, give_way)
+
+
+@kernel
+def order_all(table, together, own, orders, thread, n_threads):
+    """The order along which the categories of each column are parted in all of the tree, from the root's tally."""
+    for column in range(thread, len(table.n_codes), n_threads):
+        if together.allowed[column] and not table.is_number[column]:
+            n_codes = table.n_codes[column]
+            tally = together.pool[0, table.start[column] : table.start[column + 1]]
+            n_present = order_categories(tally, n_codes, own.layout, own.limits, own.present, own.along)
+            orders[column, 256] = n_present
+            for p in range(n_present):
+                orders[column, p] = own.present[p]
+
+
+@kernel
+def choose_test(table, together, own, settings, seed, n_leaves, totals, orders, thread, n_threads, give_way):
+    """Find the test that takes the most off the loss, and write it into all leaves; returns what it takes off."""
+    choose_columns(table, together, own, settings, seed, ZERO, own.masks[0])
+    best = 0.0
+    told = together.told[thread, 0]
+    told[COLUMN] = -1
+    for column in range(thread, len(table.n_codes), n_threads):
+        if not own.masks[0, column]:
+            continue
+        n_codes, first, end = table.n_codes[column], table.start[column], table.start[column + 1]
+        is_number = table.is_number[column]
+        has_gaps = together.pool[0, end - 1] != 0
+        n_tests = n_codes if is_number else orders[column, 256] - 1
+        for test in range(n_tests):
+            totals[0, test] = totals[1, test] = 0.0
+        for leaf in range(n_leaves):
+            if leaf > 0:
+                has_gaps |= together.pool[own.leaves[leaf, SLOT], end - 1] != 0
+        for leaf in range(n_leaves):
+            tally = together.pool[own.leaves[leaf, SLOT], first:end]
+            if is_number:
+                for side in range(2 if has_gaps else 1):
+                    both = tally[n_codes] if side == 1 else ZERO
+                    for code in range(n_codes):
+                        both += tally[code]
+                        totals[side, code] += gain_of(own, leaf, both, table.monotone[column], 0.0)
+            else:
+                both = ZERO
+                for p in range(n_tests):
+                    both += tally[orders[column, p]]
+                    totals[0, p] += gain_of(own, leaf, both, 0.0, own.limits[CATEGORY_L2])
+        for side in range(2 if has_gaps and is_number else 1):
+            for test in range(n_tests):
+                if totals[side, test] > best:
+                    best = totals[side, test]
+                    told[COLUMN], told[CUT], told[MISSING_FIRST], told[IS_SET] = column, test, side, not is_number
+    together.gains[thread, 0] = best
+    write_set(told, table, orders, together.told_sets[thread, 0])
+    meet(together.gate, n_threads, give_way)
+    winner = ZERO
+    for other in range(1, n_threads):
+        gain, most = together.gains[other, 0], together.gains[winner, 0]
+        earlier = together.told[other, 0, COLUMN] < together.told[winner, 0, COLUMN]
+        if gain > most or (gain == most and earlier):
+            winner = np.int64(other)
+    best = together.gains[winner, 0]
+    if best > 0.0:
+        for leaf in range(n_leaves):
+            take_test(table, together, own, leaf, together.told[winner, 0], together.told_sets[winner, 0])
+    meet(together.gate, n_threads, give_way)
+    return 0.5 * best * own.scale[0] * own.scale[0] / own.scale[1]
+
+
+@kernel
+def gain_of(own, leaf, both, direction, more_l2):
+    """What a leaf gains if its first side has this sum: 0 if it is not parted, minus infinity if it may not be."""
+    layout, limits = own.layout, own.limits
+    whole, size = own.leaves[leaf, SUM], own.leaves[leaf, N_ROWS]
+    if both == 0 or both == whole:
+        return 0.0
+    h, all_h = h_of(both, layout), h_of(whole, layout)
+    least = least_hessian(whole, size, layout, limits)
+    if h < least or all_h - h < least:
+        return 0.0
+    n_rows, least_rows = both & layout[N_MASK], np.int64(limits[LEAST_ROWS])
+    if layout[N_MASK] != 0 and (n_rows < least_rows or size - n_rows < least_rows):
+        return 0.0
+    g, all_g = g_of(both, layout), g_of(whole, layout)
+    l1, l2 = limits[L1], limits[L2] + more_l2
+    if direction != 0.0 and direction * (g * (all_h - h + l2) - (all_g - g) * (h + l2)) < 0.0:
+        return -np.inf
+    return worth_of_two(g, h, all_g - g, all_h - h, l1, l2) - worth(all_g, all_h, l1, limits[L2])
+
+
+@kernel
+def write_set(told, table, orders, told_set):
+    """The set of codes on the first side of a test of categories."""
+    if told[COLUMN] < 0 or told[IS_SET] == 0:
+        return
+    column = told[COLUMN]
+    for w in range(4):
+        told_set[w] = np.uint64(0)
+    for p in range(told[CUT] + 1):
+        place = orders[column, p]
+        code = np.uint64(place) if place < table.n_codes[column] else BYTE
+        told_set[code >> SIX] |= ONE << (code & LOW_SIX)
+
+
+@kernel
+def take_test(table, together, own, leaf, told, told_set):
+    """Write the test of a level into one of its leaves, with the sum of its first side there."""
+    for k in range(N_TOLD):
+        own.leaves[leaf, k] = told[k]
+    for w in range(4):
+        own.sets[leaf, w] = told_set[w]
+    column = told[COLUMN]
+    n_codes = table.n_codes[column]
+    tally = together.pool[own.leaves[leaf, SLOT], table.start[column] : table.start[column + 1]]
+    both = ZERO
+    for code in range(n_codes + 1):
+        if told[IS_SET] != 0:
+            is_first = has_bit(told_set, ZERO, code if code < n_codes else 255)
+        else:
+            is_first = told[MISSING_FIRST] != 0 if code == n_codes else code <= told[CUT]
+        if is_first:
+            both += tally[code]
+    own.leaves[leaf, FIRST_SUM] = both
+    own.bounds[leaf, GAIN] = 0.0

@@ -1,0 +1,88 @@
+"""A loss of the user's own, compiled."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from treewright.growth.engine import run_plain
+from treewright.growth.forest_engine import choose_forest_form
+
+NOT_A_PAIR = "the loss must return gradient and hessian, one number per row each"
+
+# One thread compiles, the others wait for it.
+_lock = threading.Lock()
+
+
+class OwnFunction:
+    """A function of prediction and target that returns gradient and hessian.
+
+    It is compiled for one row at a time, so that it runs at the speed of the built-in losses. What cannot be compiled
+    is called with whole columns.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self._driver: Any = None
+        self._tried = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"function": self.function, "_driver": None, "_tried": False}
+
+    def fill(self, predictions: np.ndarray, targets: np.ndarray, gradients: np.ndarray, hessians: np.ndarray) -> None:
+        """Write the gradients and hessians of some rows."""
+        with _lock:
+            if not self._tried:
+                self._driver = self._compile()
+                self._tried = True
+        if self._driver is not None:
+            self._driver(predictions, targets, gradients, hessians)
+        else:
+            self._call(predictions, targets, gradients, hessians)
+        if not (np.isfinite(gradients).all() and np.isfinite(hessians).all()):
+            raise ValueError("the loss returned a gradient or hessian that is not finite; check it for these targets")
+
+    def _call(self, predictions: np.ndarray, targets: np.ndarray, gradients: np.ndarray, hessians: np.ndarray) -> None:
+        try:
+            gradients[:], hessians[:] = self.function(predictions, targets)
+        except (TypeError, ValueError):
+            raise ValueError(NOT_A_PAIR) from None
+
+    def _compile(self) -> Any:
+        """The compiled loop over rows, or None if the function has to be called as it is."""
+        if choose_forest_form() is run_plain:
+            return None
+        import numba
+        from numba.core.errors import NumbaError
+
+        of_row = numba.njit(nogil=True, error_model="numpy")(self.function)
+
+        @numba.njit(nogil=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
+        def drive(predictions: Any, targets: Any, gradients: Any, hessians: Any) -> None:
+            for i in range(np.uint64(len(predictions))):
+                g, h = of_row(predictions[i], targets[i])
+                gradients[i] = g
+                hessians[i] = h
+
+        empty = np.empty(0)
+        try:
+            drive(empty, empty, empty, empty)
+        except NumbaError as error:
+            reason = next((line for line in str(error).splitlines() if line.strip()), "")
+            self._check_pair()
+            warnings.warn(
+                f"the loss is called as plain Python, because Numba cannot compile it for one row: {reason}",
+                stacklevel=2,
+            )
+            return None
+        return drive
+
+    def _check_pair(self) -> None:
+        """Refuse a function that returns no pair, before it is blamed that it cannot be compiled."""
+        found = self.function(np.zeros(2), np.zeros(2))
+        if not isinstance(found, tuple | list) or len(found) != 2:
+            raise ValueError(NOT_A_PAIR)
