@@ -127,7 +127,7 @@ class Boosting(TableLearner):
         for number in range(self.n_estimators_):
             for k, forest in enumerate(self.forests_):
                 scores[k] += forest.leaf_value[forest.leaf_start[number] + leaves[k][:, number]]
-            yield self.loss_.answer(scores)
+            yield self.loss_.answer(scores.copy())
 
     def _read_loss(self, training: Training) -> Loss:
         raise NotImplementedError

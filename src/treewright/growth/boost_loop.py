@@ -29,6 +29,7 @@ from treewright.growth.boost_search import (
     SMOOTHING,
     g_of,
     h_of,
+    join_again,
     merge_tallies,
     part_by_cut,
     part_by_set,
@@ -157,6 +158,7 @@ def grow_tree(table, together, own, settings, layouts, seed, thread, n_threads, 
         n_first = sum_of_threads(together.counts, place, n_threads)
         if min(n_first, leaves[leaf, N_ROWS] - n_first) < settings.min_rows:
             # Where the number of rows is only told from the hessian, a side may turn out to be too small.
+            join_again(own.rows, leaves[leaf, LO], middle, leaves[leaf, HI], own.spare)
             bounds[leaf, GAIN] = -np.inf
             continue
         own.column_gains[leaves[leaf, COLUMN]] += bounds[leaf, GAIN]

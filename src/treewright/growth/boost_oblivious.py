@@ -41,6 +41,7 @@ from treewright.growth.boost_search import (
     N_TOLD,
     g_of,
     h_of,
+    join_again,
     least_hessian,
     merge_tallies,
     order_categories,
@@ -80,6 +81,7 @@ def grow_oblivious(table, together, own, settings, layouts, seed, thread, n_thre
             meet(together.gate, n_threads, give_way)
             n_first = sum_of_threads(together.counts, FIRST_PLACE + turn % N_PLACES, n_threads)
             if min(n_first, own.leaves[leaf, N_ROWS] - n_first) < settings.min_rows:
+                join_again(own.rows, own.leaves[leaf, LO], middle, own.leaves[leaf, HI], own.spare)
                 for group in range(own.live_groups.shape[1]):
                     own.live_groups[leaf, group] &= table.groups[group, column]
                 continue

@@ -284,3 +284,20 @@ def part_by_set(codes, rows, lo, hi, spare, codes_set):
     for i in range(k):
         rows[j + i] = spare[i]
     return np.int64(j)
+
+
+@kernel
+def join_again(rows, lo, middle, hi, spare):
+    """Undo a parting: bring two sides back into the order of the table."""
+    i, n_first = np.uint64(0), np.uint64(middle - lo)
+    for k in range(n_first):
+        spare[k] = rows[np.uint64(lo) + k]
+    j, at = np.uint64(middle), np.uint64(lo)
+    while i < n_first:
+        if j < np.uint64(hi) and rows[j] < spare[i]:
+            rows[at] = rows[j]
+            j += ONE
+        else:
+            rows[at] = spare[i]
+            i += ONE
+        at += ONE

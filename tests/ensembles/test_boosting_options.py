@@ -1,0 +1,304 @@
+"""What shapes the trees of gradient boosting, and how its rounds are judged."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn import datasets as scikit
+from sklearn.base import clone
+
+from boosted_tables import BOTH, answers, mixed_table, target_of
+from treewright import GradientBoostingClassifier, GradientBoostingRegressor
+from treewright.ensembles import boost_growth
+from treewright.ensembles.boosting import read_interactions
+from treewright.growth import boost_engine
+from treewright.growth.binning import code_rows, place_bins
+from treewright.growth.boost_engine import Booster, BoostRecipe
+from treewright.growth.forest_engine import choose_forest_form
+from treewright.table.column import Column, Kind
+
+GROWTHS = ("best", "level", "oblivious")
+
+
+def paths_of(tree: Any) -> list[set[int]]:
+    """The columns asked for on the way to each leaf."""
+    found = []
+
+    def visit(node: int, seen: set[int]) -> None:
+        if tree.n_children[node] == 0:
+            found.append(seen)
+        for child in range(tree.first_child[node], tree.first_child[node] + tree.n_children[node]):
+            visit(child, seen | {int(tree.column[node])})
+
+    visit(0, set())
+    return found
+
+
+@pytest.mark.parametrize("learner", BOTH)
+@pytest.mark.parametrize("growth", GROWTHS)
+def test_every_growth_learns_and_is_the_same_for_any_number_of_threads(learner, growth, monkeypatch):
+    monkeypatch.setattr(boost_engine, "MIN_CODES_FOR_THREADS", 0)
+    table = mixed_table(9000)
+    y = target_of(learner, table)
+    parameters = {"n_estimators": 12, "growth": growth, "column_sample": {"level": 0.9, "node": 0.9}, "random_state": 1}
+    models = [learner(**parameters, n_jobs=n_jobs).fit(table[0], y) for n_jobs in (1, 2, 3)]
+    assert models[0].score(table[0], y) > 0.6
+    for model in models[1:]:
+        np.testing.assert_array_equal(answers(model, table[0]), answers(models[0], table[0]))
+
+
+def plain_best_split(g: np.ndarray, h: np.ndarray, X: np.ndarray, l2: float) -> tuple[float, int, float]:
+    """Gain, column and threshold of the best split, by trying all."""
+    best = (-np.inf, -1, 0.0)
+    for column in range(X.shape[1]):
+        for threshold in np.unique(X[:, column])[:-1]:
+            left = X[:, column] <= threshold
+            parts = [g[side].sum() ** 2 / (h[side].sum() + l2) for side in (left, ~left)]
+            if sum(parts) > best[0] + 1e-9:
+                best = (sum(parts), column, float(threshold))
+    return best
+
+
+def grow_one(X: np.ndarray, g: np.ndarray, h: np.ndarray, recipe: BoostRecipe, n_threads: int = 1) -> Any:
+    columns = tuple(Column(f"x{place}", Kind.NUMERIC) for place in range(X.shape[1]))
+    bins = place_bins(columns, X, 255, 1)
+    run = choose_forest_form()
+    booster = Booster(run, code_rows(run, bins, X, 1, by_column=True), bins, recipe=recipe, n_threads=n_threads)
+    tree = booster.grow(g, h, recipe, seed=1)
+    booster.close()
+    return tree, booster
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_first_split_is_the_best_of_all(seed):
+    random = np.random.default_rng(seed)
+    X = random.integers(0, 12, (200, 4)).astype(float)
+    g, h = random.normal(size=200), random.uniform(0.1, 2.0, 200)
+    recipe = BoostRecipe(max_leaf_nodes=2, min_samples_leaf=1, min_child_weight=0.0, l2=0.7, learning_rate=1.0)
+    tree, _ = grow_one(X, g, h, recipe)
+    gain, column, threshold = plain_best_split(g, h, X, 0.7)
+    left = X[:, column] <= threshold
+    expected = sorted(-g[side].sum() / (h[side].sum() + 0.7) for side in (left, ~left))
+    np.testing.assert_allclose(sorted(tree.part.leaf_value), expected, rtol=1e-12)
+    alone = g.sum() ** 2 / (h.sum() + 0.7)
+    assert tree.part.gains.sum() == pytest.approx(0.5 * (gain - alone), rel=1e-3)
+
+
+@pytest.mark.parametrize("leaves", [7, 40])
+def test_trees_are_the_same_where_not_all_tallies_can_be_kept(leaves, monkeypatch):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(3000, 5))
+    g, h = np.sin(3.0 * X[:, 0]) * X[:, 1] + random.normal(size=3000), random.uniform(0.5, 1.0, 3000)
+    recipe = BoostRecipe(max_leaf_nodes=leaves, min_samples_leaf=5)
+    whole, _ = grow_one(X, g, h, recipe)
+    monkeypatch.setattr(boost_engine, "MOST_POOL", 8 * 5 * 256 * 4)
+    scarce, booster = grow_one(X, g, h, recipe)
+    assert len(booster.together.pool) < leaves
+    np.testing.assert_array_equal(scarce.part.nodes, whole.part.nodes)
+    np.testing.assert_array_equal(scarce.part.leaf_value, whole.part.leaf_value)
+
+
+def test_every_leaf_has_as_many_rows_as_asked_for():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(50_000, 6))
+    g, h = X[:, 0] * X[:, 1] + random.normal(size=50_000), random.lognormal(0.0, 2.0, 50_000)
+    tree, _ = grow_one(X, g, h, BoostRecipe(max_leaf_nodes=200, min_samples_leaf=60))
+    assert tree.part.leaf_rows.min() >= 60
+    assert tree.part.leaf_rows.sum() == 50_000
+    for leaf, value in enumerate(tree.part.leaf_value):
+        rows = tree.rows_of_leaf(leaf)
+        assert value == pytest.approx(-0.1 * g[rows].sum() / (h[rows].sum() + 1.0), rel=1e-9)
+
+
+def test_level_by_level_trees_finish_a_level_before_the_next():
+    X, y = scikit.load_diabetes(return_X_y=True)
+    model = GradientBoostingRegressor(n_estimators=3, growth="level", max_leaf_nodes=8, min_samples_leaf=5).fit(X, y)
+    for tree in model.forests_[0]:
+        assert len(paths_of(tree)) == 8
+        assert tree.depth == 3
+
+
+def test_all_nodes_of_a_level_of_an_oblivious_tree_ask_the_same():
+    X, y = scikit.load_diabetes(return_X_y=True)
+    model = GradientBoostingRegressor(n_estimators=5, growth="oblivious", max_depth=4, min_samples_leaf=1)
+    for tree in model.fit(X, y).forests_[0]:
+        tests = {
+            (int(column), float(cut)) for column, cut in zip(tree.column, tree.threshold, strict=True) if column >= 0
+        }
+        assert 1 <= len(tests) <= 4
+        assert tree.depth <= 4
+
+
+@pytest.mark.parametrize("growth", GROWTHS)
+@pytest.mark.parametrize("learner", BOTH)
+def test_columns_meet_only_where_they_may(learner, growth):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(2000, 6))
+    hidden = X[:, 0] * X[:, 3] + X[:, 1] * X[:, 4] + X[:, 2] * X[:, 5]
+    y = np.digitize(hidden, [-0.5, 0.5]) if "Classifier" in learner.__name__ else hidden
+    groups = [{0, 1}, {1, 2, 3}, {4}]
+    model = learner(n_estimators=15, growth=growth, interactions=[list(group) for group in groups]).fit(X, y)
+    longest = 0
+    for forest in model.forests_:
+        for tree in forest:
+            for path in paths_of(tree):
+                assert any(path <= group for group in [*groups, {5}])
+                longest = max(longest, len(path))
+    assert longest > 1
+
+
+def test_interactions_are_read_by_name_and_place():
+    columns = tuple(Column(name, Kind.NUMERIC) for name in ("a", "b", "c"))
+    found = read_interactions([["a", 1]], columns)
+    assert found is not None
+    np.testing.assert_array_equal(found, [[True, True, False], [False, False, True]])
+    np.testing.assert_array_equal(read_interactions("none", columns), np.eye(3, dtype=bool))
+    with pytest.raises(ValueError, match="names the column 'd'"):
+        read_interactions([["a", "d"]], columns)
+
+
+@pytest.mark.parametrize("learner", BOTH)
+def test_sampling_by_gradient_learns_about_as_well(learner):
+    table, new = mixed_table(6000), mixed_table(3000, seed=9)
+    y, y_new = target_of(learner, table), target_of(learner, new)
+    all_rows = learner(n_estimators=60, random_state=0).fit(table[0], y)
+    some = learner(n_estimators=60, goss=True, random_state=0).fit(table[0], y)
+    assert some.score(new[0], y_new) > all_rows.score(new[0], y_new) - 0.03
+    drawn = [forest.leaf_rows[forest.leaf_start[-2] :].sum() for forest in some.forests_]
+    assert all(count == 1800 for count in drawn)
+
+
+@pytest.mark.parametrize("learner", BOTH)
+def test_given_rows_stop_boosting_at_their_least_loss(learner):
+    table, new = mixed_table(800), mixed_table(800, seed=5)
+    y, y_new = target_of(learner, table), target_of(learner, new)
+    model = learner(n_estimators=500, learning_rate=0.2, patience=10, random_state=0)
+    model.fit(table[0], y, validation=(new[0], y_new))
+    best = int(np.argmin(model.history_)) + 1
+    assert model.n_estimators_ == best < len(model.history_) == best + 10
+    shares = list(model.staged_predict(new[0]))
+    assert len(shares) == best
+    if learner is GradientBoostingRegressor:
+        losses = [0.5 * np.mean((stage - y_new) ** 2) for stage in shares]
+        np.testing.assert_allclose(losses, model.history_[:best], rtol=1e-9)
+
+
+def test_a_share_held_back_chooses_the_rounds_and_all_rows_are_learned_from():
+    X, y = scikit.load_diabetes(return_X_y=True)
+    model = GradientBoostingRegressor(n_estimators=300, validation_share=0.25, random_state=0).fit(X, y)
+    assert model.n_estimators_ == int(np.argmin(model.history_)) + 1 < 300
+    assert model.forests_[0].leaf_rows[: model.forests_[0].leaf_start[1]].sum() == len(y)
+
+
+def test_rows_held_back_come_from_all_of_the_target():
+    plan = type("Plan", (), {"seed": 3})
+    rows = boost_growth.Rows(np.zeros((1, 100), np.uint8), np.repeat([0.0, 1.0], [90, 10]), np.ones(100))
+    for kept, held in boost_growth.parts_to_judge(plan, rows, None):
+        assert rows.targets[held].sum() == 2.0
+        assert sorted([*kept, *held]) == list(range(100))
+
+
+@pytest.mark.parametrize("learner", BOTH)
+def test_scores_to_begin_with_are_boosted_on_from(learner):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(500, 3))
+    hidden = 2.0 * X[:, 0] + X[:, 1]
+    y = (hidden > 0.0).astype(int) if "Classifier" in learner.__name__ else hidden
+    first = learner(n_estimators=20, random_state=0).fit(X, y)
+    classifies = hasattr(first, "decision_function")
+    score = first.decision_function(X) if classifies else first.predict(X)
+    second = learner(n_estimators=20, random_state=0).fit(X, y, initial_score=score)
+    assert (second.initial_ == 0.0).all()
+    more = second.decision_function(X) if classifies else second.predict(X)
+    whole = learner(n_estimators=40, random_state=0).fit(X, y)
+    expected = whole.decision_function(X) if classifies else whole.predict(X)
+    np.testing.assert_allclose(score + more, expected, atol=0.3 * np.abs(expected).max())
+    assert np.corrcoef(score + more, expected)[0, 1] > 0.99
+    with pytest.raises(ValueError, match="one number per row"):
+        learner(n_estimators=2).fit(X, y, initial_score=[1.0])
+
+
+def test_several_targets_are_each_learned_as_if_alone():
+    X, y = scikit.load_diabetes(return_X_y=True)
+    targets = np.column_stack([y, -2.0 * y, X[:, 2]])
+    model = GradientBoostingRegressor(n_estimators=30, random_state=0).fit(X, targets)
+    assert model.predict(X).shape == targets.shape
+    assert model.score(X, targets) > 0.5
+    for k in range(3):
+        alone = GradientBoostingRegressor(n_estimators=30, random_state=0).fit(X, targets[:, k])
+        assert np.corrcoef(alone.predict(X), model.predict(X)[:, k])[0, 1] > 0.999
+    auto = GradientBoostingRegressor(random_state=0).fit(X[:100], targets[:100])
+    assert len(auto.forests_) == 3
+    assert len(list(auto.staged_predict(X))) == auto.n_estimators_
+
+
+def test_a_loss_of_ones_own_is_compiled():
+    def fair(prediction: float, target: float) -> tuple[float, float]:
+        error = prediction - target
+        if abs(error) < 1e-3:  # a branch that works for one row only
+            return error, 1.0
+        return 20.0 * error / (abs(error) + 20.0), 400.0 / (abs(error) + 20.0) ** 2
+
+    X, y = scikit.load_diabetes(return_X_y=True)
+    model = GradientBoostingRegressor(loss=fair, n_estimators=60, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(X, y)
+    assert model.score(X, y) > 0.5
+    assert clone(model).loss is fair
+
+
+def logistic_loss(score: float, target: float) -> tuple[float, float]:
+    share = 1.0 / (1.0 + np.exp(-score))
+    return share - target, share * (1.0 - share)
+
+
+def test_a_loss_of_ones_own_for_two_classes():
+    X, y = scikit.load_breast_cancer(return_X_y=True)
+    own = GradientBoostingClassifier(loss=logistic_loss, n_estimators=30, random_state=0).fit(X, y)
+    assert own.score(X, y) > 0.97
+    copy = pickle.loads(pickle.dumps(own))
+    np.testing.assert_array_equal(copy.predict_proba(X), own.predict_proba(X))
+
+
+def test_a_loss_that_cannot_be_compiled_is_called_with_columns():
+    def by_columns(prediction: Any, target: Any) -> Any:
+        return np.asarray([str(number) for number in prediction - target]).astype(float), np.ones(len(target))
+
+    X, y = scikit.load_diabetes(return_X_y=True)
+    with pytest.warns(UserWarning, match="called as plain Python"):
+        model = GradientBoostingRegressor(loss=by_columns, n_estimators=5, random_state=0).fit(X, y)
+    built_in = GradientBoostingRegressor(n_estimators=5, random_state=0).fit(X, y)
+    np.testing.assert_allclose(model.predict(X), built_in.predict(X), rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"growth": "sideways"}, "growth is 'sideways'"),
+        ({"goss": 0.3}, "goss is 0.3"),
+        ({"goss": (0.9, 0.3)}, "add up to 1 at most"),
+        ({"goss": True, "subsample": 0.5}, "both draw rows"),
+        ({"column_sample": {"leaf": 0.5}}, "a share for 'leaf'"),
+        ({"column_sample": {"node": 0.0}}, "column_sample is 0.0"),
+        ({"interactions": "all"}, "interactions is 'all'"),
+        ({"validation_share": 1.0}, "validation_share is 1.0"),
+        ({"patience": 0}, "patience is 0"),
+        ({"growth": "oblivious", "max_depth": 40}, "16 at most"),
+    ],
+    ids=str,
+)
+def test_mistakes_are_named(parameters, words):
+    with pytest.raises(ValueError, match=words) as caught:
+        GradientBoostingRegressor(**parameters).fit({"x": list(range(40))}, [1.0, 2.0] * 20)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_strange_class_among_the_given_rows_is_named():
+    model = GradientBoostingClassifier(n_estimators=2)
+    with pytest.raises(ValueError, match="the class 'c'"):
+        model.fit({"x": [1, 2, 3, 4]}, ["a", "b", "a", "b"], validation=({"x": [1]}, ["c"]))
