@@ -15,7 +15,7 @@ from boosted_tables import BOTH, answers, mixed_table, target_of
 from treewright import GradientBoostingClassifier, GradientBoostingRegressor
 from treewright.ensembles import boost_growth
 from treewright.ensembles.boosting import read_interactions
-from treewright.growth import boost_engine
+from treewright.growth import boost_engine, forest_engine
 from treewright.growth.binning import code_rows, place_bins
 from treewright.growth.boost_engine import Booster, BoostRecipe
 from treewright.growth.forest_engine import choose_forest_form
@@ -302,3 +302,26 @@ def test_a_strange_class_among_the_given_rows_is_named():
     model = GradientBoostingClassifier(n_estimators=2)
     with pytest.raises(ValueError, match="the class 'c'"):
         model.fit({"x": [1, 2, 3, 4]}, ["a", "b", "a", "b"], validation=({"x": [1]}, ["c"]))
+
+
+@pytest.mark.parametrize("leaves", [2, 31, 64])
+def test_small_trees_answer_alike_with_and_without_walking(leaves, monkeypatch):
+    table = mixed_table(3000)
+    model = GradientBoostingClassifier(n_estimators=20, max_leaf_nodes=leaves, min_samples_leaf=1, random_state=0)
+    model.fit(table[0], table[1])
+    strange = mixed_table(2000, seed=3, gaps=0.5)[0]
+    strange.loc[:50, "kind"] = "nobody has seen this"
+    by_masks = model.predict_proba(strange)
+    monkeypatch.setattr(forest_engine, "MIN_ROWS_FOR_MASKS", 1 << 40)
+    np.testing.assert_array_equal(model.predict_proba(strange), by_masks)
+
+
+@pytest.mark.parametrize("form", ["C", "F", "float32", "reversed"])
+def test_a_matrix_is_learned_alike_however_it_lies_in_memory(form):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(4000, 5)).astype(np.float32).astype(np.float64)
+    y = X[:, 0] * X[:, 1] + random.normal(size=4000)
+    forms = {"C": X, "F": np.asfortranarray(X), "float32": X.astype(np.float32), "reversed": X[:, ::-1][:, ::-1]}
+    expected = GradientBoostingRegressor(n_estimators=10, random_state=0).fit(np.asfortranarray(X), y).predict(X)
+    model = GradientBoostingRegressor(n_estimators=10, random_state=0).fit(forms[form], y)
+    np.testing.assert_array_equal(model.predict(forms[form]), expected)

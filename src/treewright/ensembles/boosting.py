@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.metrics import r2_score
@@ -40,6 +40,8 @@ OTHER_TABLE = "warm_start adds rounds to a model of the same table; set warm_sta
 
 class Boosting(TableLearner):
     """What boosting of classes and of numbers shares."""
+
+    _by_column: ClassVar[bool] = False
 
     forests_: list[Forest]
     initial_: np.ndarray

@@ -18,6 +18,9 @@ MAX_CODES = 255
 # Bins are placed by this many rows of a larger table: a bin holds about 200 of them.
 MAX_SAMPLE = 50_000
 
+# Rows of a table that stands row after row which are turned at a time.
+ROWS_TURNED = 2048
+
 
 class Bins(NamedTuple):
     """How the columns of a table are coded, one column after the other in `cuts` and `values`."""
@@ -36,11 +39,12 @@ def can_be_binned(columns: Sequence[Column]) -> bool:
 
 def place_bins(columns: Sequence[Column], values: np.ndarray, n_bins: int, n_threads: int) -> Bins:
     """Choose the codes of all columns of a table."""
+    sample = _sample(values)
 
     def place(index: int) -> tuple[np.ndarray, np.ndarray]:
         if columns[index].is_categorical:
             return np.empty(0), np.arange(len(columns[index].categories), dtype=np.float64)
-        return place_cuts(values[:, index], n_bins, exact=not columns[index].is_numeric)
+        return place_cuts(sample[:, index].astype(np.float64), n_bins, exact=not columns[index].is_numeric)
 
     placed = run_parallel(place, range(len(columns)), n_threads)
     cuts = [cuts for cuts, _ in placed]
@@ -56,16 +60,24 @@ def place_bins(columns: Sequence[Column], values: np.ndarray, n_bins: int, n_thr
     )
 
 
+def _sample(values: np.ndarray) -> np.ndarray:
+    """The rows that bins are placed by.
+
+    The ends of each column belong to them, so that a column of two values, one of them rare, is told apart in any case.
+    """
+    if len(values) <= MAX_SAMPLE:
+        return values
+    ends = [np.fmin.reduce(values, axis=0), np.fmax.reduce(values, axis=0)]
+    drawn = values[np.random.default_rng(0).integers(0, len(values), MAX_SAMPLE)]
+    return np.asfortranarray(np.vstack([drawn, *ends]))
+
+
 def place_cuts(numbers: np.ndarray, n_bins: int, exact: bool) -> tuple[np.ndarray, np.ndarray]:
     """The cuts between the codes of a column of numbers, and a number that stands for each code.
 
     Up to `n_bins` distinct values have a code each. `exact` puts a cut on the last value below it rather than halfway
     to the next, which is how ordered categories are told apart.
     """
-    if len(numbers) > MAX_SAMPLE:
-        # The ends belong to it, so that a column of two values, one of them rare, is told apart in any case.
-        ends = np.fmin.reduce(numbers), np.fmax.reduce(numbers)
-        numbers = np.append(numbers[np.random.default_rng(0).integers(0, len(numbers), MAX_SAMPLE)], ends)
     distinct, counts = _count_distinct(numbers)
     if len(distinct) == 0:
         return np.empty(0), np.zeros(1)
@@ -109,14 +121,16 @@ def code_rows(run: Run, bins: Bins, values: np.ndarray, n_threads: int, *, by_co
     """The codes of a table (NaN and negative categories are missing), a line per column or a line per row."""
     n_rows, n_columns = values.shape
     codes = np.empty((n_columns, n_rows) if by_column else (n_rows, n_columns), np.uint8)
-    size = max(1024, min(1 << 14, -(-n_rows // max(n_threads, 1))))
+    most = 1 << 14 if values.flags.f_contiguous else ROWS_TURNED
+    size = max(1024, min(most, -(-n_rows // max(n_threads, 1))))
     cuts = [_filled_up(bins, column) for column in range(n_columns)]
 
     def code(first: int) -> None:
         last = min(first + size, n_rows)
         line = np.empty(last - first, np.uint8)
+        taken = values[first:last] if values.flags.f_contiguous else np.asfortranarray(values[first:last])
         for column in range(n_columns):
-            part = np.ascontiguousarray(values[first:last, column])
+            part = np.ascontiguousarray(taken[:, column], dtype=np.float64)
             run(code_line)(part, cuts[column], int(bins.n_codes[column]), line)
             if by_column:
                 codes[column, first:last] = line

@@ -12,16 +12,20 @@ from typing import Any
 import numpy as np
 
 from treewright.growth.binning import Bins
-from treewright.growth.coding import Run
+from treewright.growth.coding import Run, run_parallel
 from treewright.growth.draws import GOLDEN, scramble
 from treewright.growth.engine import run_plain
 from treewright.growth.forest_loop import draw_bag, grow_forest_trees
+from treewright.growth.forest_masks import MOST_LEAVES, ROWS_NEAR, answer_by_masks, turn_codes
 from treewright.growth.forest_walk import BLOCK, answer_block, walk
 from treewright.growth.forest_work import ForestRecipe, make_room
 from treewright.growth.jit import compiled
 
 # Rows that are sent down all trees together; their codes stay in fast memory meanwhile.
 ROWS_AT_ONCE = 4096
+
+# Small trees answer for this many rows at a time, and only where there are enough rows to make their tables for.
+ROWS_BY_MASKS, MIN_ROWS_FOR_MASKS = 1 << 14, 256
 
 # Trees of small tables are grown several in one call, of so many rows in all: a call takes as long as a small tree.
 ROWS_AT_A_TIME = 1 << 15
@@ -266,6 +270,9 @@ def answer_rows(
     n_classes = len(forest.target.classes)
     out = np.zeros((n_rows, n_classes if len(forest.leaf_end) else 1))
     n_answers = np.zeros(n_rows, np.int64)
+    if bags is None and not majority and _has_small_trees(forest) and n_rows >= MIN_ROWS_FOR_MASKS:
+        _answer_by_masks(run, codes, forest, n_threads, out)
+        return out, np.full(n_rows, len(forest.node_start) - 1)
     bags = np.empty((0, 0), np.uint8) if bags is None else bags
 
     def answer(first: int) -> None:
@@ -293,6 +300,42 @@ def answer_rows(
 
     _run_blocks(answer, n_rows, n_threads)
     return out, n_answers
+
+
+def _has_small_trees(forest: Any) -> bool:
+    """Can the leaves of every tree be told by the bits of a word?"""
+    return len(forest.leaf_end) == 0 and int(np.diff(forest.leaf_start).max(initial=0)) <= MOST_LEAVES
+
+
+def _answer_by_masks(run: Run, codes: np.ndarray, forest: Any, n_threads: int, out: np.ndarray) -> None:
+    """The same for small trees, without walking."""
+    n_rows, n_columns = codes.shape
+    size = ROWS_BY_MASKS if n_threads < 2 else min(ROWS_BY_MASKS, -(-n_rows // n_threads))
+
+    def answer(first: int) -> None:
+        last = min(first + size, n_rows)
+        near = np.empty((n_columns, last - first), np.uint8)
+        run(turn_codes)(codes, first, last, near)
+        run(answer_by_masks)(
+            first,
+            last,
+            forest.nodes,
+            forest.node_start,
+            forest.node_set,
+            forest.sets,
+            forest.leaf_start,
+            forest.leaf_value,
+            out,
+            near,
+            np.empty(ROWS_NEAR, np.uint64),
+            np.empty((min(n_columns, MOST_LEAVES), 256), np.uint64),
+            np.empty(min(n_columns, MOST_LEAVES), np.int64),
+            np.full(n_columns, -1, np.int64),
+            np.empty(MOST_LEAVES, np.uint32),
+            np.empty((MOST_LEAVES, 2), np.int64),
+        )
+
+    run_parallel(answer, range(0, n_rows, size), n_threads)
 
 
 def leaves_of_rows(run: Run, codes: np.ndarray, forest: Any, n_threads: int) -> np.ndarray:

@@ -31,6 +31,7 @@ KERNEL_MODULES = (
     "binning",
     "forest_loop",
     "forest_walk",
+    "forest_masks",
     "boost_loop",
     "boost_losses",
     "boost_oblivious",

@@ -57,6 +57,9 @@ class TableLearner(BaseEstimator):
     # A learner with one test per tree misses the score that scikit-learn's checks expect of any learner.
     _poor_score: ClassVar[bool] = False
 
+    # Learners that put a table in bytes at once need no copy of it column after column.
+    _by_column: ClassVar[bool] = True
+
     def _columns(self) -> tuple[Column, ...]:
         """The columns of the table that the learner was fitted on."""
         raise NotImplementedError
@@ -86,7 +89,7 @@ class TableLearner(BaseEstimator):
 
     def _read_table(self, X: Any) -> Table:
         declared = ("categorical_features", "numeric_features")
-        return read_frame(X, **{name: getattr(self, name, None) for name in declared})
+        return read_frame(X, **{name: getattr(self, name, None) for name in declared}, by_column=self._by_column)
 
     def _read_rows(self, X: Any) -> np.ndarray:
         """A new table in the terms of the one that the tree grew from."""

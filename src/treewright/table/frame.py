@@ -42,7 +42,13 @@ class Table:
     named: bool
 
 
-def read_frame(X: Any, *, categorical_features: ColumnList = None, numeric_features: ColumnList = None) -> Table:
+def read_frame(
+    X: Any,
+    *,
+    categorical_features: ColumnList = None,
+    numeric_features: ColumnList = None,
+    by_column: bool = True,
+) -> Table:
     """Read any table: a pandas, polars or arrow frame, an array, a dict of columns, a list of rows.
 
     Numbers, dates and durations are numeric; text, booleans and categoricals are categorical; an ordered
@@ -54,6 +60,9 @@ def read_frame(X: Any, *, categorical_features: ColumnList = None, numeric_featu
         The input is never changed.
     categorical_features, numeric_features : list of names or positions, boolean mask, "all" or None
         Columns to be read otherwise than their type says: codes that are no quantities, numbers kept as text.
+    by_column : bool, default=True
+        Whether the values are to stand column after column. If not, a matrix of numbers is taken as it is in memory,
+        and in its own precision, which saves a copy of it.
 
     >>> table = read_frame({"size": ["L", "S", None], "price": [3, 1.5, 2]})
     >>> [str(column.kind) for column in table.columns]
@@ -67,7 +76,10 @@ def read_frame(X: Any, *, categorical_features: ColumnList = None, numeric_featu
     wanted = _declared_kinds(source, categorical_features, numeric_features)
     if source.matrix is not None and Kind.CATEGORICAL not in wanted:
         columns = tuple(Column(name, Kind.NUMERIC) for name in source.names)
-        return Table(columns, np.asfortranarray(source.matrix, dtype=np.float64), source.named)
+        is_real = source.matrix.dtype in (np.float64, np.float32)
+        as_is = is_real and not by_column and source.matrix.dtype.isnative
+        values = source.matrix if as_is else np.asfortranarray(source.matrix, dtype=np.float64)
+        return Table(columns, values, source.named)
     values = np.empty((source.n_rows, len(source.names)), order="F")
     read = []
     for place, kind in enumerate(wanted):
