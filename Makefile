@@ -4,7 +4,8 @@ PIP := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check
 READY := $(VENV)/.ready
 BENCH_READY := $(VENV)/.bench-ready
 
-.PHONY: help demo test test-fast lint bench-trees bench-gaps bench-forests bench-accuracy bench-forest-accuracy clean
+.PHONY: help demo test test-fast lint bench-trees bench-gaps bench-forests bench-boosting bench-accuracy \
+	bench-forest-accuracy bench-boosting-accuracy clean
 
 help:
 	@echo "make demo            fit and show trees on a data set that ships with the package"
@@ -14,8 +15,10 @@ help:
 	@echo "make bench-trees     time tree growth beside other libraries"
 	@echo "make bench-gaps      time growth with missing values, and pruning"
 	@echo "make bench-forests   time forests beside other libraries, some five minutes"
+	@echo "make bench-boosting  time gradient boosting beside other libraries, some fifteen minutes"
 	@echo "make bench-accuracy  compare the accuracy of single trees with other libraries, some ten minutes"
 	@echo "make bench-forest-accuracy  the same for forests, some twenty minutes"
+	@echo "make bench-boosting-accuracy  the same for gradient boosting, some two hours, nearly all of them CatBoost's"
 	@echo "make clean           remove the virtual environment and everything generated"
 
 demo: $(READY)
@@ -41,11 +44,17 @@ bench-gaps: $(BENCH_READY)
 bench-forests: $(BENCH_READY)
 	$(VENV)/bin/python benchmarks/forests.py
 
+bench-boosting: $(BENCH_READY)
+	$(VENV)/bin/python benchmarks/boosting.py
+
 bench-accuracy: $(BENCH_READY)
 	$(VENV)/bin/python benchmarks/accuracy.py
 
 bench-forest-accuracy: $(BENCH_READY)
 	$(VENV)/bin/python benchmarks/accuracy.py --group forests
+
+bench-boosting-accuracy: $(BENCH_READY)
+	$(VENV)/bin/python benchmarks/boosting_accuracy.py --cache $(VENV)/boosting-accuracy.json --again treewright
 
 # The stamps are written last, so an installation that broke off is tried again.
 $(READY): pyproject.toml

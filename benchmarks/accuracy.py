@@ -9,23 +9,20 @@ from __future__ import annotations
 import argparse
 import copy
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from c50py import C5Classifier
 from rich.console import Console
-from rich.progress import MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table as Grid
-from scipy.stats import rankdata
 from sklearn.ensemble import ExtraTreesClassifier as TheirExtraTrees
 from sklearn.ensemble import RandomForestClassifier as TheirForest
 from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold
 from sklearn.tree import DecisionTreeClassifier as TheirTree
 
-from tables import WEKA_DIRECTORY, BenchTable, all_tables
+from contest import add_options, allow_rare_classes, chosen, open_console, open_progress, rank_lines
+from tables import BenchTable, all_tables
 from treewright import C45Classifier, CARTClassifier, ExtraTreesClassifier, RandomForestClassifier
 
 SEED = 0
@@ -43,31 +40,31 @@ def folds_for(classes: np.ndarray) -> int:
 
 def answer_by_cart(table: BenchTable, train: np.ndarray, test: np.ndarray) -> np.ndarray:
     """treewright's CART."""
-    model = CARTClassifier().fit(table.frame[train], table.classes[train])
+    model = CARTClassifier().fit(table.frame[train], table.target[train])
     return model.predict(table.frame[test])
 
 
 def answer_by_c45(table: BenchTable, train: np.ndarray, test: np.ndarray) -> np.ndarray:
     """treewright's C4.5."""
-    model = C45Classifier().fit(table.frame[train], table.classes[train])
+    model = C45Classifier().fit(table.frame[train], table.target[train])
     return model.predict(table.frame[test])
 
 
 def answer_by_c50py(table: BenchTable, train: np.ndarray, test: np.ndarray) -> np.ndarray:
     """c50py's single tree."""
-    model = C5Classifier().fit(table.pandas.iloc[train], table.classes[train])
+    model = C5Classifier().fit(table.pandas.iloc[train], table.target[train])
     return model.predict(table.pandas.iloc[test])
 
 
 def answer_by_sklearn(table: BenchTable, train: np.ndarray, test: np.ndarray) -> np.ndarray:
     """scikit-learn's tree, fully grown."""
-    model = TheirTree(random_state=SEED).fit(table.one_hot[train], table.classes[train])
+    model = TheirTree(random_state=SEED).fit(table.one_hot[train], table.target[train])
     return model.predict(table.one_hot[test])
 
 
 def answer_by_sklearn_cv(table: BenchTable, train: np.ndarray, test: np.ndarray) -> np.ndarray:
     """scikit-learn's tree, pruned at the price of the best mean accuracy; of equal ones the smallest tree."""
-    rows, classes = table.one_hot[train], table.classes[train]
+    rows, classes = table.one_hot[train], table.target[train]
     model = TheirTree(random_state=SEED).fit(rows, classes)
     # Rounding makes some prices negative by a hair, which scikit-learn itself refuses.
     prices = np.unique(np.maximum(model.cost_complexity_pruning_path(rows, classes).ccp_alphas, 0.0))
@@ -96,25 +93,25 @@ def answers_of(model: TheirTree, rows: np.ndarray) -> np.ndarray:
 
 def answer_by_forest(table: BenchTable, train: np.ndarray, test: np.ndarray) -> np.ndarray:
     """treewright's random forest."""
-    model = RandomForestClassifier(random_state=SEED).fit(table.frame[train], table.classes[train])
+    model = RandomForestClassifier(random_state=SEED).fit(table.frame[train], table.target[train])
     return model.predict(table.frame[test])
 
 
 def answer_by_extra_trees(table: BenchTable, train: np.ndarray, test: np.ndarray) -> np.ndarray:
     """treewright's extra trees."""
-    model = ExtraTreesClassifier(random_state=SEED).fit(table.frame[train], table.classes[train])
+    model = ExtraTreesClassifier(random_state=SEED).fit(table.frame[train], table.target[train])
     return model.predict(table.frame[test])
 
 
 def answer_by_sklearn_forest(table: BenchTable, train: np.ndarray, test: np.ndarray) -> np.ndarray:
     """scikit-learn's random forest, on categories as ordinal codes."""
-    model = TheirForest(random_state=SEED, n_jobs=2).fit(table.ordinal[train], table.classes[train])
+    model = TheirForest(random_state=SEED, n_jobs=2).fit(table.ordinal[train], table.target[train])
     return model.predict(table.ordinal[test])
 
 
 def answer_by_sklearn_extra(table: BenchTable, train: np.ndarray, test: np.ndarray) -> np.ndarray:
     """scikit-learn's extra trees, on categories as ordinal codes."""
-    model = TheirExtraTrees(random_state=SEED, n_jobs=2).fit(table.ordinal[train], table.classes[train])
+    model = TheirExtraTrees(random_state=SEED, n_jobs=2).fit(table.ordinal[train], table.target[train])
     return model.predict(table.ordinal[test])
 
 
@@ -124,7 +121,7 @@ def answer_by_intelex(table: BenchTable, train: np.ndarray, test: np.ndarray) ->
 
     lowest = np.nanmin(table.ordinal, axis=0) - 1.0
     rows = np.where(np.isnan(table.ordinal), np.nan_to_num(lowest, nan=0.0), table.ordinal)
-    codes = np.unique(table.classes, return_inverse=True)
+    codes = np.unique(table.target, return_inverse=True)
     model = IntelForest(random_state=SEED, n_jobs=2).fit(rows[train], codes[1][train])
     return codes[0][np.asarray(model.predict(rows[test])).astype(int)]
 
@@ -134,7 +131,7 @@ def answer_by_ydf(table: BenchTable, train: np.ndarray, test: np.ndarray) -> np.
     import ydf
 
     ydf.verbose(0)
-    frame = table.pandas.assign(target=table.classes)
+    frame = table.pandas.assign(target=table.target)
     learner = ydf.RandomForestLearner(label="target", num_threads=2, random_seed=SEED + 1)
     model = learner.train(frame.iloc[train])
     shares = np.asarray(model.predict(frame.iloc[test].drop(columns="target")))
@@ -191,30 +188,29 @@ Scores = dict[str, dict[str, Score]]  # by table, then by contestant
 
 def rounds_for(table: BenchTable, asked: int | None) -> int:
     """How often the cross-validation of a table is repeated."""
-    return asked or int(np.clip(ANSWERS // len(table.classes), 1, MOST_ROUNDS))
+    return asked or int(np.clip(ANSWERS // len(table.target), 1, MOST_ROUNDS))
 
 
 def judge(table: BenchTable, contestants: dict[str, Answer], rounds: int) -> dict[str, Score]:
     """Every contestant's accuracy on the same folds."""
-    n_rows = len(table.classes)
+    n_rows = len(table.target)
     right = {name: np.zeros(rounds) for name in contestants}
     seconds = dict.fromkeys(contestants, 0.0)
-    folds = folds_for(table.classes)
+    folds = folds_for(table.target)
     splits = RepeatedStratifiedKFold(n_splits=folds, n_repeats=rounds, random_state=SEED)
-    for place, (train, test) in enumerate(splits.split(np.zeros(n_rows), table.classes)):
+    for place, (train, test) in enumerate(splits.split(np.zeros(n_rows), table.target)):
         for name, answer in contestants.items():
             start = time.perf_counter()
             answers = answer(table, train, test)
             seconds[name] += time.perf_counter() - start
-            right[name][place // folds] += np.count_nonzero(answers == table.classes[test])
+            right[name][place // folds] += np.count_nonzero(answers == table.target[test])
     return {name: Score(right[name] / n_rows, seconds[name]) for name in contestants}
 
 
 def judge_all(tables: list[BenchTable], contestants: dict[str, Answer], asked: int | None, console: Console) -> Scores:
     """Judge table by table, and show how far it is."""
-    columns = (TextColumn("{task.description:<28}"), MofNCompleteColumn(), TimeElapsedColumn())
     scores: Scores = {}
-    with Progress(*columns, console=console, transient=True) as progress:
+    with open_progress(console) as progress:
         task = progress.add_task("tables", total=len(tables))
         for table in tables:
             progress.update(task, description=table.name)
@@ -226,7 +222,7 @@ def judge_all(tables: list[BenchTable], contestants: dict[str, Answer], asked: i
 def ranks(scores: Scores, names: Sequence[str]) -> np.ndarray:
     """The rank of each contestant among these on each table, 1 the best; equal accuracies share the mean rank."""
     accuracies = np.array([[by_name[name].accuracy for name in names] for by_name in scores.values()])
-    return rankdata(-accuracies.round(9), axis=1)
+    return rank_lines(accuracies)
 
 
 def table_of_accuracies(scores: Scores, tables: list[BenchTable], names: Sequence[str]) -> Grid:
@@ -239,7 +235,7 @@ def table_of_accuracies(scores: Scores, tables: list[BenchTable], names: Sequenc
         best = max(score.accuracy for score in by_name.values())
         cells = [_percent(by_name[name].accuracy, best) for name in names]
         n_rounds = len(by_name[names[0]].rounds)
-        grid.add_row(table.name, str(len(table.classes)), str(n_rounds), *cells)
+        grid.add_row(table.name, str(len(table.target)), str(n_rounds), *cells)
     means = [np.mean([by_name[name].accuracy for by_name in scores.values()]) for name in names]
     seconds = [sum(by_name[name].seconds for by_name in scores.values()) for name in names]
     grid.add_section()
@@ -276,24 +272,12 @@ def table_of_duels(scores: Scores, names: Sequence[str]) -> Grid:
     return grid
 
 
-def chosen(asked: str | None, known: Sequence[str], what: str) -> list[str]:
-    """The names asked for, in their usual order; all of them if none were."""
-    wanted = list(known) if asked is None else asked.split(",")
-    strange = [name for name in wanted if name not in known]
-    if strange:
-        raise SystemExit(f"no {what} {strange[0]!r}; choose among {', '.join(known)}")
-    return [name for name in known if name in wanted]
-
-
 def read_options() -> argparse.Namespace:
     """The options of the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--tables", help="names of tables, separated by commas; all if left out")
+    add_options(parser)
     parser.add_argument("--group", choices=GROUPS, default="trees", help="single trees, or forests")
-    parser.add_argument("--only", help="contestants, separated by commas; all of the group if left out")
     parser.add_argument("--rounds", type=int, help="repetitions of the cross-validation on every table")
-    default = WEKA_DIRECTORY if WEKA_DIRECTORY.is_dir() else None
-    parser.add_argument("--weka", type=Path, default=default, help="directory of Weka's sample ARFF files")
     return parser.parse_args()
 
 
@@ -304,11 +288,8 @@ def main() -> None:
     names = chosen(options.only, list(group.all), "contestant")
     tables = {table.name: table for table in all_tables(options.weka)}
     taken = [tables[name] for name in chosen(options.tables, list(tables), "table")]
-    console = Console(width=None if Console().is_terminal else 120)
-    if options.weka is None:
-        console.print(f"Weka's tables are left out: {WEKA_DIRECTORY} is not there, and --weka names no other directory")
-    # Classes with fewer rows than folds are meant to be there.
-    warnings.filterwarnings("ignore", message="The least populated class", category=UserWarning)
+    console = open_console(options.weka)
+    allow_rare_classes()
     scores = judge_all(taken, {name: group.all[name] for name in names}, options.rounds, console)
     console.print(table_of_accuracies(scores, taken, names))
     console.print(table_of_ranks(scores, names, group))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -43,20 +43,34 @@ WEKA_NAMES = (
 Random = np.random.Generator
 Columns = dict[str, np.ndarray]
 Drawn = tuple[Columns, np.ndarray]
+Generator = Callable[[Random], Drawn]
 
 
 @dataclass(frozen=True, eq=False)
 class BenchTable:
-    """A table and its classes, in the three forms that the contestants take."""
+    """A table and its target, classes or numbers, in the forms that the contestants take."""
 
     name: str
     frame: Frame
-    classes: np.ndarray
+    target: np.ndarray
+
+    @property
+    def is_regression(self) -> bool:
+        """Whether the target is a number; classes are text."""
+        return self.target.dtype.kind == "f"
 
     @cached_property
     def pandas(self) -> pd.DataFrame:
         """Numbers as floats, anything else as text; gaps are NaN and None."""
         return pd.DataFrame({name: self._values(name) for name in self.frame.columns})
+
+    @cached_property
+    def categorical(self) -> pd.DataFrame:
+        """As `pandas`, with text as categories that have the same codes in every part of the table."""
+        columns = {name: self._values(name) for name in self.frame.columns}
+        return pd.DataFrame(
+            {name: values if values.dtype.kind == "f" else pd.Categorical(values) for name, values in columns.items()}
+        )
 
     @cached_property
     def one_hot(self) -> np.ndarray:
@@ -108,20 +122,24 @@ def sklearn_tables() -> Iterator[BenchTable]:
         yield BenchTable(name, Frame(columns), data.target_names[data.target].astype(str))
 
 
-def weka_tables(directory: Path) -> Iterator[BenchTable]:
-    """Weka's sample files; the class is the last column."""
-    for name in WEKA_NAMES:
+def weka_tables(directory: Path, names: Sequence[str] = WEKA_NAMES) -> Iterator[BenchTable]:
+    """Weka's sample files; the target is the last column."""
+    for name in names:
         frame = read_table(directory / f"{name}.arff")
-        target = frame.columns[-1]
-        yield BenchTable(f"weka:{name}", frame.drop(target), np.asarray(frame[target]).astype(str))
+        last = frame.columns[-1]
+        target = np.asarray(frame[last])
+        target = target.astype(np.float64 if target.dtype.kind in "fiu" else str)
+        yield BenchTable(f"weka:{name}", frame.drop(last), target)
 
 
-def generated_tables() -> Iterator[BenchTable]:
-    """The generated tables, each from the seed that its name gives."""
-    for make in GENERATORS:
+def generated_tables(generators: Sequence[Generator] | None = None) -> Iterator[BenchTable]:
+    """The generated tables, each from the seed that its name gives; whole-numbered targets are classes."""
+    for make in GENERATORS if generators is None else generators:
         name = make.__name__
-        columns, classes = make(np.random.default_rng(zlib.crc32(name.encode())))
-        yield BenchTable(name, Frame(columns), np.array([f"c{label}" for label in classes]))
+        columns, target = make(np.random.default_rng(zlib.crc32(name.encode())))
+        if target.dtype.kind != "f":
+            target = np.array([f"c{label}" for label in target])
+        yield BenchTable(name, Frame(columns), target)
 
 
 def numbers(random: Random, rows: int, count: int, prefix: str = "x") -> Columns:
@@ -395,7 +413,7 @@ def gaussian_quantiles(random: Random) -> Drawn:
     return number_columns(matrix), classes
 
 
-GENERATORS: tuple[Callable[[Random], Drawn], ...] = (
+GENERATORS: tuple[Generator, ...] = (
     threshold_rules,
     threshold_rules_noisy,
     linear_boundary,

@@ -254,6 +254,15 @@ def draw_columns(random: np.random.Generator, n_columns: int, share: float) -> n
     return allowed
 
 
+def choose_plan(
+    plans: list[BoostPlan], rows: Rows, most: int, share: float | None, tick: Tick
+) -> tuple[int, BoostPlan, np.ndarray]:
+    """The plan of the least loss on rows held back, after how many rounds it is, and the loss after each round."""
+    tried = [(choose_rounds(plan, rows, most, share, tick), plan) for plan in plans]
+    (n_rounds, history), plan = min(tried, key=lambda found: found[0][1].min())
+    return n_rounds, plan, history
+
+
 def choose_rounds(plan: BoostPlan, rows: Rows, most: int, share: float | None, tick: Tick) -> tuple[int, np.ndarray]:
     """After how many rounds the loss on rows held back is least, and that loss after each round.
 

@@ -11,7 +11,8 @@ from sklearn.metrics import r2_score
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from treewright.ensembles.boost_growth import Boosted, BoostPlan, Rows, boost, choose_rounds
+from treewright.ensembles.boost_growth import Boosted, BoostPlan, Rows, boost, choose_plan
+from treewright.ensembles.boost_shapes import GIVEN_ROUNDS_RATE, depth_for, leaf_for, rate_for, shapes_for, take_shape
 from treewright.ensembles.forest_base import is_auto, read_monotone
 from treewright.ensembles.losses import Loss, ManyOutputs, Tweedie, read_loss
 from treewright.ensembles.progress import check_progress, follow
@@ -30,10 +31,7 @@ from treewright.tree.forest import Forest
 # Of "auto": most rounds that are tried.
 MOST_ROUNDS = 1000
 
-GROWTHS = ("best", "level", "oblivious")
-
-# Oblivious trees have as many leaves as a power of 2, this many levels if not told otherwise, and this many at most.
-OBLIVIOUS_DEPTH, MOST_OBLIVIOUS_DEPTH = 6, 16
+GROWTHS = ("auto", "best", "level", "oblivious")
 
 OTHER_TABLE = "warm_start adds rounds to a model of the same table; set warm_start=False to begin anew"
 
@@ -153,12 +151,12 @@ class Boosting(TableLearner):
         codes = code_rows(choose_forest_form(), bins, values, n_threads, by_column=True)
         shares = read_column_sample(self.column_sample)
         plan = BoostPlan(
-            recipe=self._recipe(shares),
+            recipe=self._recipe(shares, len(training.values)),
             loss=loss,
             bins=bins,
             monotone=self._directions(training),
             groups=read_interactions(self.interactions, training.columns),
-            subsample=_share("subsample", self.subsample),
+            subsample=1.0 if is_auto(self.subsample) else _share("subsample", self.subsample),
             goss=read_goss(self.goss, self.subsample),
             column_sample=shares["tree"],
             patience=int(self.patience),
@@ -231,10 +229,11 @@ class Boosting(TableLearner):
     def _directions(self, training: Training) -> np.ndarray:
         return read_monotone(self.monotone, training.columns)
 
-    def _recipe(self, shares: dict[str, float]) -> BoostRecipe:
-        for name, least in (("max_leaf_nodes", 2), ("min_samples_leaf", 1)):
-            if not is_whole(getattr(self, name), least):
-                raise parameter_error(name, getattr(self, name), f"a whole number of {least} or more")
+    def _recipe(self, shares: dict[str, float], n_rows: int) -> BoostRecipe:
+        if not is_whole(self.max_leaf_nodes, 2):
+            raise parameter_error("max_leaf_nodes", self.max_leaf_nodes, "a whole number of 2 or more")
+        if not is_auto(self.min_samples_leaf) and not is_whole(self.min_samples_leaf, 1):
+            raise parameter_error("min_samples_leaf", self.min_samples_leaf, "a whole number of 1 or more, or 'auto'")
         if self.max_depth is not None and not is_whole(self.max_depth, 1):
             raise parameter_error("max_depth", self.max_depth, "a whole number of 1 or more, or None for no limit")
         for name in ("min_child_weight", "l1", "l2", "min_split_gain"):
@@ -245,44 +244,38 @@ class Boosting(TableLearner):
         rate = self.learning_rate
         if not is_auto(rate) and (not is_real(rate) or rate <= 0.0):
             raise parameter_error("learning_rate", rate, "a number above 0, or 'auto'")
+        growth = "best" if is_auto(self.growth) else self.growth
+        auto_rate = rate_for(n_rows) if is_auto(self.n_estimators) else GIVEN_ROUNDS_RATE
         return BoostRecipe(
-            growth=self.growth,
+            growth=growth,
             max_leaf_nodes=int(self.max_leaf_nodes),
-            max_depth=self._most_depth(),
-            min_samples_leaf=int(self.min_samples_leaf),
+            max_depth=depth_for(growth, self.max_depth),
+            min_samples_leaf=leaf_for(n_rows) if is_auto(self.min_samples_leaf) else int(self.min_samples_leaf),
             min_child_weight=float(self.min_child_weight),
             l1=float(self.l1),
             l2=float(self.l2),
             min_split_gain=float(self.min_split_gain),
-            learning_rate=0.1 if is_auto(rate) else float(rate),
+            learning_rate=auto_rate if is_auto(rate) else float(rate),
             level_share=shares["level"],
             node_share=shares["node"],
         )
 
-    def _most_depth(self) -> int:
-        if self.growth != "oblivious":
-            return 1 << 30 if self.max_depth is None else int(self.max_depth)
-        if self.max_depth is not None and int(self.max_depth) > MOST_OBLIVIOUS_DEPTH:
-            raise parameter_error("max_depth", self.max_depth, f"{MOST_OBLIVIOUS_DEPTH} at most for oblivious trees")
-        return OBLIVIOUS_DEPTH if self.max_depth is None else int(self.max_depth)
-
     def _choose_rounds(self, plan: BoostPlan, rows: Rows, is_judged: bool) -> tuple[int, BoostPlan, np.ndarray]:
-        """How many rounds to boost at most, the plan with its rate, and the losses that told so."""
+        """How many rounds to boost at most, the plan to do it by, and the losses that told so."""
         auto, share = is_auto(self.n_estimators), self.validation_share
         if not auto and not is_whole(self.n_estimators, 1):
             raise parameter_error("n_estimators", self.n_estimators, "a whole number of 1 or more, or 'auto'")
         if share is not None and (not is_real(share) or not 0.0 < share < 1.0):
             raise parameter_error("validation_share", share, "a share between 0 and 1, or None")
-        if is_auto(self.learning_rate) and auto:
-            plan = replace(plan, recipe=replace(plan.recipe, learning_rate=rate_for(len(rows))))
         most = MOST_ROUNDS if auto else int(self.n_estimators)
         if is_judged or (not auto and share is None):
             return most, plan, np.empty(0)
         if len(rows) < 10:
             return min(most, 100), plan, np.empty(0)
+        plans = [take_shape(plan, shape, self) for shape in shapes_for(len(rows))] if auto else [plan]
+        different = {(each.recipe, each.subsample): each for each in plans}
         with follow("choosing the number of rounds", None, self.progress) as tick:
-            n_rounds, history = choose_rounds(plan, rows, most, share, tick)
-        return n_rounds, plan, history
+            return choose_plan(list(different.values()), rows, most, share, tick)
 
 
 def move_on(rows: Rows, initial: np.ndarray, earlier: list[Forest]) -> Rows:
@@ -290,11 +283,6 @@ def move_on(rows: Rows, initial: np.ndarray, earlier: list[Forest]) -> Rows:
     by_row = np.ascontiguousarray(rows.codes.T)
     sums = np.stack([forest.sums(by_row)[:, 0] for forest in earlier])
     return replace(rows, start=rows.scores(initial) + sums)
-
-
-def rate_for(n_rows: int) -> float:
-    """The learning rate of "auto": small steps for small tables, where they cost little."""
-    return 0.05 if n_rows < 50_000 else 0.1
 
 
 def _share(name: str, value: Any) -> float:
@@ -309,6 +297,8 @@ def read_column_sample(column_sample: Any) -> dict[str, float]:
     >>> read_column_sample({"node": 0.5})
     {'tree': 1.0, 'level': 1.0, 'node': 0.5}
     """
+    if is_auto(column_sample):
+        column_sample = 1.0
     given = column_sample if isinstance(column_sample, Mapping) else {"tree": column_sample}
     strange = [name for name in given if name not in ("tree", "level", "node")]
     if strange:
@@ -324,7 +314,7 @@ def read_goss(goss: Any, subsample: Any) -> tuple[float, float] | None:
     wrong = not isinstance(pair, tuple | list) or len(pair) != 2
     if wrong or not all(is_real(share) and share > 0.0 for share in pair) or sum(pair) > 1.0:
         raise parameter_error("goss", goss, "two shares as (0.2, 0.1) that add up to 1 at most, True or None")
-    if subsample != 1.0:
+    if not is_auto(subsample) and subsample != 1.0:
         raise ValueError("goss and subsample both draw rows; set one of them only")
     return float(pair[0]), float(pair[1])
 
@@ -378,34 +368,38 @@ class GradientBoostingClassifier(ClassAnswers, Boosting):
     class_weight : dict, "balanced" or None, default=None
         What a row of each class weighs.
     n_estimators : int or "auto", default="auto"
-        Rounds of boosting. "auto" boosts on a part of the rows until the loss on the others has not fallen for 50
-        rounds, and then takes as many rounds as were best on all rows; small tables are judged in five folds.
+        Rounds of boosting. "auto" boosts on a part of the rows until the loss on the others has not fallen for
+        `patience` rounds, and then takes as many rounds as were best on all rows. Tables of up to 5,000 rows are judged
+        in five folds, and up to 20,000 rows also the shape of the trees is chosen.
     learning_rate : float or "auto", default="auto"
         How much of each tree is added. Smaller steps need more rounds and answer better. "auto" takes 0.05, or 0.1 for
         tables of 50,000 rows and more and for a given number of rounds.
-    growth : {"best", "level", "oblivious"}, default="best"
+    growth : {"auto", "best", "level", "oblivious"}, default="auto"
         Which leaf is split next: the one whose split takes the most off the loss; all of a level before the next; or
-        all of a level by the same test (oblivious trees, six levels unless `max_depth` tells otherwise).
+        all of a level by the same test (oblivious trees, six levels unless `max_depth` tells otherwise). "auto" is
+        "best" for a given number of rounds and for large tables, else the better of "best" and "oblivious".
     max_leaf_nodes : int, default=31
         Most leaves of a tree, unless it is oblivious.
     max_depth : int or None, default=None
         Most tests from the root to a leaf.
-    min_samples_leaf : int, default=20
-        Least rows on both sides of a split.
+    min_samples_leaf : int or "auto", default="auto"
+        Least rows on both sides of a split. "auto" takes a hundredth of the rows, 20 at most; where the number of
+        rounds is chosen, 5 at most, or 1 for oblivious trees.
     min_child_weight : float, default=0.001
         Least sum of hessians on both sides of a split.
     l1, l2 : float, default=0.0 and 1.0
         What large answers of leaves cost: their size, or its square. Raise them for noisy data.
     min_split_gain : float, default=0.0
         Least that a split must take off the loss.
-    subsample : float, default=1.0
-        Share of the rows that each tree is grown from, drawn without replacement.
+    subsample : float or "auto", default="auto"
+        Share of the rows that each tree is grown from, drawn without replacement. "auto" takes 0.7 where the number of
+        rounds is chosen for a table of up to 50,000 rows, else all rows.
     goss : (float, float), True or None, default=None
         Grow each tree from the rows with the largest gradients and from some of the others, which are weighed up: the
         shares of both; True takes (0.2, 0.1). For large tables.
-    column_sample : float or dict, default=1.0
+    column_sample : float, dict or "auto", default="auto"
         Share of the columns that each tree may ask for, or shares for each "tree", "level" and "node" as in
-        {"node": 0.5}.
+        {"node": 0.5}. "auto" takes 0.7 for each node where `subsample` is 0.7, else all columns.
     monotone : dict, list or None, default=None
         Columns that the answer must rise with (1) or fall with (-1), by name or one entry per column.
     interactions : list of lists, "none" or None, default=None
@@ -460,17 +454,17 @@ class GradientBoostingClassifier(ClassAnswers, Boosting):
         class_weight: Any = None,
         n_estimators: int | str = "auto",
         learning_rate: float | str = "auto",
-        growth: str = "best",
+        growth: str = "auto",
         max_leaf_nodes: int = 31,
         max_depth: int | None = None,
-        min_samples_leaf: int = 20,
+        min_samples_leaf: int | str = "auto",
         min_child_weight: float = 1e-3,
         l1: float = 0.0,
         l2: float = 1.0,
         min_split_gain: float = 0.0,
-        subsample: float = 1.0,
+        subsample: float | str = "auto",
         goss: Any = None,
-        column_sample: Any = 1.0,
+        column_sample: Any = "auto",
         monotone: Any = None,
         interactions: Any = None,
         max_bins: int = 255,
@@ -573,34 +567,38 @@ class GradientBoostingRegressor(NumberAnswers, Boosting):
     tweedie_power : float, default=1.5
         For loss="tweedie": from 1 (Poisson) to 2 (gamma).
     n_estimators : int or "auto", default="auto"
-        Rounds of boosting. "auto" boosts on a part of the rows until the loss on the others has not fallen for 50
-        rounds, and then takes as many rounds as were best on all rows; small tables are judged in five folds.
+        Rounds of boosting. "auto" boosts on a part of the rows until the loss on the others has not fallen for
+        `patience` rounds, and then takes as many rounds as were best on all rows. Tables of up to 5,000 rows are judged
+        in five folds, and up to 20,000 rows also the shape of the trees is chosen.
     learning_rate : float or "auto", default="auto"
         How much of each tree is added. Smaller steps need more rounds and answer better. "auto" takes 0.05, or 0.1 for
         tables of 50,000 rows and more and for a given number of rounds.
-    growth : {"best", "level", "oblivious"}, default="best"
+    growth : {"auto", "best", "level", "oblivious"}, default="auto"
         Which leaf is split next: the one whose split takes the most off the loss; all of a level before the next; or
-        all of a level by the same test (oblivious trees, six levels unless `max_depth` tells otherwise).
+        all of a level by the same test (oblivious trees, six levels unless `max_depth` tells otherwise). "auto" is
+        "best" for a given number of rounds and for large tables, else the better of "best" and "oblivious".
     max_leaf_nodes : int, default=31
         Most leaves of a tree, unless it is oblivious.
     max_depth : int or None, default=None
         Most tests from the root to a leaf.
-    min_samples_leaf : int, default=20
-        Least rows on both sides of a split.
+    min_samples_leaf : int or "auto", default="auto"
+        Least rows on both sides of a split. "auto" takes a hundredth of the rows, 20 at most; where the number of
+        rounds is chosen, 5 at most, or 1 for oblivious trees.
     min_child_weight : float, default=0.001
         Least sum of hessians on both sides of a split.
     l1, l2 : float, default=0.0 and 1.0
         What large answers of leaves cost: their size, or its square. Raise them for noisy data.
     min_split_gain : float, default=0.0
         Least that a split must take off the loss.
-    subsample : float, default=1.0
-        Share of the rows that each tree is grown from, drawn without replacement.
+    subsample : float or "auto", default="auto"
+        Share of the rows that each tree is grown from, drawn without replacement. "auto" takes 0.7 where the number of
+        rounds is chosen for a table of up to 50,000 rows, else all rows.
     goss : (float, float), True or None, default=None
         Grow each tree from the rows with the largest gradients and from some of the others, which are weighed up: the
         shares of both; True takes (0.2, 0.1). For large tables.
-    column_sample : float or dict, default=1.0
+    column_sample : float, dict or "auto", default="auto"
         Share of the columns that each tree may ask for, or shares for each "tree", "level" and "node" as in
-        {"node": 0.5}.
+        {"node": 0.5}. "auto" takes 0.7 for each node where `subsample` is 0.7, else all columns.
     monotone : dict, list or None, default=None
         Columns that the answer must rise with (1) or fall with (-1), by name or one entry per column.
     interactions : list of lists, "none" or None, default=None
@@ -655,17 +653,17 @@ class GradientBoostingRegressor(NumberAnswers, Boosting):
         tweedie_power: float = 1.5,
         n_estimators: int | str = "auto",
         learning_rate: float | str = "auto",
-        growth: str = "best",
+        growth: str = "auto",
         max_leaf_nodes: int = 31,
         max_depth: int | None = None,
-        min_samples_leaf: int = 20,
+        min_samples_leaf: int | str = "auto",
         min_child_weight: float = 1e-3,
         l1: float = 0.0,
         l2: float = 1.0,
         min_split_gain: float = 0.0,
-        subsample: float = 1.0,
+        subsample: float | str = "auto",
         goss: Any = None,
-        column_sample: Any = 1.0,
+        column_sample: Any = "auto",
         monotone: Any = None,
         interactions: Any = None,
         max_bins: int = 255,
