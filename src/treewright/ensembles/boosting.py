@@ -13,10 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from treewright.ensembles.boost_growth import Boosted, BoostPlan, Rows, boost, choose_plan
 from treewright.ensembles.boost_shapes import GIVEN_ROUNDS_RATE, depth_for, leaf_for, rate_for, shapes_for, take_shape
+from treewright.ensembles.category_statistics import CategoryStatistics, learn_statistics
 from treewright.ensembles.forest_base import is_auto, read_monotone
 from treewright.ensembles.losses import Loss, ManyOutputs, Tweedie, read_loss
 from treewright.ensembles.progress import check_progress, follow
-from treewright.ensembles.rare_categories import group_column, group_rare, grouped
 from treewright.growth.binning import MAX_CODES, code_rows, place_bins
 from treewright.growth.boost_engine import BoostRecipe
 from treewright.growth.engine import usable_threads
@@ -72,16 +72,15 @@ class Boosting(TableLearner):
         table = self._read_table(X)
         training = self._read_training(table, y, sample_weight)
         loss = self._read_loss(training)
-        groups = group_rare(training)
-        plan, rows, columns = self._prepare(training, loss, groups)
+        plan, rows, statistics = self._prepare(training, loss)
         rows = replace(rows, start=read_start(initial_score, training, loss.n_outputs))
-        held = self._read_validation(validation, table, training, plan, groups)
-        earlier = self._earlier(training, columns, plan)
+        held = self._read_validation(validation, table, training, plan, statistics)
+        earlier = self._earlier(training, plan)
         plan, found, initial = self._boost(plan, rows, held, earlier)
         forests = earlier
         if found.parts[0]:
             target = Target(training.target.name)
-            added = [Forest.of(columns, target, plan.bins, parts) for parts in found.parts]
+            added = [Forest.of(statistics.columns, target, plan.bins, parts) for parts in found.parts]
             forests = [old.with_more(new) for old, new in zip(earlier, added, strict=True)] if earlier else added
         self._keep_names(table)
         self._keep_classes(training.classes)
@@ -89,14 +88,15 @@ class Boosting(TableLearner):
         self.forests_, self.initial_ = forests, initial
         self.n_estimators_, self.learning_rate_ = len(forests[0]), plan.recipe.learning_rate
         self.history_, self.loss_ = found.history, loss
-        self.columns_, self.target_, self.groups_ = training.columns, training.target, groups
+        self.columns_, self.target_, self.statistics_ = training.columns, training.target, statistics
         return self
 
     @property
     def feature_importances_(self) -> np.ndarray:
         """The share of each column in all that the splits took off the loss."""
         check_is_fitted(self)
-        gains = sum(forest.gains.sum(axis=0) for forest in self.forests_)
+        by_column = sum(forest.gains.sum(axis=0) for forest in self.forests_)
+        gains = np.bincount(self.statistics_.origin, by_column, minlength=len(self.columns_))
         total = gains.sum()
         return np.asarray(gains / total if total > 0.0 else gains)
 
@@ -107,7 +107,7 @@ class Boosting(TableLearner):
         return self.target_
 
     def _code(self, values: np.ndarray) -> np.ndarray:
-        return self.forests_[0].code(grouped(values, self.groups_), self.n_jobs)
+        return self.forests_[0].code(self.statistics_.apply(values), self.n_jobs)
 
     def _scores(self, values: np.ndarray) -> np.ndarray:
         """The sum of all trees for each row: a line per output."""
@@ -136,38 +136,42 @@ class Boosting(TableLearner):
         """The targets of rows to judge by, in the terms of the training rows."""
         raise NotImplementedError
 
-    def _prepare(
-        self, training: Training, loss: Loss, groups: dict[int, np.ndarray]
-    ) -> tuple[BoostPlan, Rows, tuple[Column, ...]]:
+    def _outputs(self, training: Training) -> dict[str, np.ndarray]:
+        """Numbers that stand for the target, by name."""
+        raise NotImplementedError
+
+    def _prepare(self, training: Training, loss: Loss) -> tuple[BoostPlan, Rows, CategoryStatistics]:
         """The plan, and the table in bytes."""
         n_threads = usable_threads(self.n_jobs)
-        columns = tuple(group_column(column, groups.get(place)) for place, column in enumerate(training.columns))
-        values = grouped(training.values, groups)
+        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int64).max, dtype=np.int64))
+        outputs = self._outputs(training)
+        statistics, values = learn_statistics(training.columns, training.values, outputs, training.weights)
         if not is_whole(self.max_bins, 2) or self.max_bins > MAX_CODES:
             raise parameter_error("max_bins", self.max_bins, f"a whole number from 2 to {MAX_CODES}")
         if not is_whole(self.patience, 1):
             raise parameter_error("patience", self.patience, "a whole number of 1 or more")
-        bins = place_bins(columns, values, int(self.max_bins), n_threads)
+        bins = place_bins(statistics.columns, values, int(self.max_bins), n_threads)
         codes = code_rows(choose_forest_form(), bins, values, n_threads, by_column=True)
         shares = read_column_sample(self.column_sample)
+        groups = read_interactions(self.interactions, training.columns)
         plan = BoostPlan(
             recipe=self._recipe(shares, len(training.values)),
             loss=loss,
             bins=bins,
-            monotone=self._directions(training),
-            groups=read_interactions(self.interactions, training.columns),
+            monotone=self._directions(training)[statistics.origin],
+            groups=None if groups is None else np.ascontiguousarray(groups[:, statistics.origin]),
             subsample=1.0 if is_auto(self.subsample) else _share("subsample", self.subsample),
             goss=read_goss(self.goss, self.subsample),
             column_sample=shares["tree"],
             patience=int(self.patience),
-            seed=int(check_random_state(self.random_state).randint(np.iinfo(np.int64).max, dtype=np.int64)),
+            seed=seed,
             n_threads=n_threads,
         )
         targets = np.ascontiguousarray(training.answers.astype(np.float64).T)
-        return plan, Rows(codes, targets, training.weights), columns
+        return plan, Rows(codes, targets, training.weights), statistics
 
     def _read_validation(
-        self, validation: Any, table: Table, training: Training, plan: BoostPlan, groups: dict[int, np.ndarray]
+        self, validation: Any, table: Table, training: Training, plan: BoostPlan, statistics: CategoryStatistics
     ) -> Rows | None:
         """The rows to judge rounds by, coded as the training rows."""
         if validation is None:
@@ -187,10 +191,11 @@ class Boosting(TableLearner):
         weights = np.ones(len(values)) if len(validation) == 2 else np.asarray(validation[2], dtype=np.float64)
         if targets.shape[-1] != len(values) or weights.shape != (len(values),):
             raise ValueError(f"validation has {len(values)} rows, but not as many targets and weights")
-        codes = code_rows(choose_forest_form(), plan.bins, grouped(values, groups), plan.n_threads, by_column=True)
+        seen = statistics.apply(values)
+        codes = code_rows(choose_forest_form(), plan.bins, seen, plan.n_threads, by_column=True)
         return Rows(codes, targets, weights)
 
-    def _earlier(self, training: Training, columns: tuple[Column, ...], plan: BoostPlan) -> list[Forest]:
+    def _earlier(self, training: Training, plan: BoostPlan) -> list[Forest]:
         """The trees to add to, none without `warm_start`."""
         if not self.warm_start or not hasattr(self, "forests_"):
             return []
@@ -537,6 +542,12 @@ class GradientBoostingClassifier(ClassAnswers, Boosting):
             raise ValueError(f"validation has the class {strange[0]!r}, which the training rows do not have")
         return np.array([label_of[name] for name in classes.tolist()], dtype=np.float64)[labels]
 
+    def _outputs(self, training: Training) -> dict[str, np.ndarray]:
+        classes = [str(name) for name in training.target.classes]
+        if len(classes) <= 2:
+            return {classes[-1]: (training.answers == len(classes) - 1).astype(np.float64)}
+        return {name: (training.answers == label).astype(np.float64) for label, name in enumerate(classes)}
+
     def _answer_rows(self, values: np.ndarray) -> np.ndarray:
         return super()._answer_rows(values)[:, : len(self.target_.classes)]
 
@@ -728,6 +739,10 @@ class GradientBoostingRegressor(NumberAnswers, Boosting):
 
     def _read_answers(self, y: Any, training: Training) -> np.ndarray:
         return np.ascontiguousarray(read_targets(y).T)
+
+    def _outputs(self, training: Training) -> dict[str, np.ndarray]:
+        columns = training.answers.reshape(len(training.values), -1).T
+        return {f"target {number}": column for number, column in enumerate(columns)}
 
     def _read_loss(self, training: Training) -> Loss:
         def read() -> Loss:
