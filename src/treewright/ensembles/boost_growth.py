@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,7 +11,7 @@ import numpy as np
 from treewright.ensembles.losses import Loss
 from treewright.ensembles.progress import Tick
 from treewright.growth.binning import Bins
-from treewright.growth.boost_engine import BoostedTree, Booster, BoostRecipe
+from treewright.growth.boost_engine import MIN_CODES_FOR_THREADS, BoostedTree, Booster, BoostRecipe
 from treewright.growth.forest_engine import ForestPart, choose_forest_form, seed_of_tree
 from treewright.growth.forest_walk import BLOCK, walk
 
@@ -17,6 +19,9 @@ from treewright.growth.forest_walk import BLOCK, walk
 FOLDS = 5
 MOST_ROWS_FOR_FOLDS = 5_000
 HELD_BACK, MOST_HELD_BACK = 0.1, 20_000
+
+# Up to so many rows times outputs, all shapes of trees are judged by all folds.
+MOST_ROWS_FOR_ALL_FOLDS = 1_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,26 +262,60 @@ def draw_columns(random: np.random.Generator, n_columns: int, share: float) -> n
 def choose_plan(
     plans: list[BoostPlan], rows: Rows, most: int, share: float | None, tick: Tick
 ) -> tuple[int, BoostPlan, np.ndarray]:
-    """The plan of the least loss on rows held back, after how many rounds it is, and the loss after each round."""
-    tried = [(choose_rounds(plan, rows, most, share, tick), plan) for plan in plans]
-    (n_rounds, history), plan = min(tried, key=lambda found: found[0][1].min())
-    return n_rounds, plan, history
-
-
-def choose_rounds(plan: BoostPlan, rows: Rows, most: int, share: float | None, tick: Tick) -> tuple[int, np.ndarray]:
-    """After how many rounds the loss on rows held back is least, and that loss after each round.
+    """The plan of the least loss on rows held back, after how many rounds it is, and the loss after each round.
 
     Without a share to hold back, small tables are judged in five folds, so that every row is held back once; of large
-    ones a tenth is held back.
+    ones a tenth is held back. If judging takes long, all but the best plan are judged by the first two folds only.
     """
-    histories = []
-    for kept, held in parts_to_judge(plan, rows, share):
-        part = rows.take(kept)
-        histories.append(boost(plan, part, part.begin(plan.loss), most, tick, held=rows.take(held)).history)
+    parts = parts_to_judge(plans[0], rows, share)
+    n_first = len(parts) if len(rows) * plans[0].loss.n_outputs <= MOST_ROWS_FOR_ALL_FOLDS else min(2, len(parts))
+    if len(plans) == 1:
+        n_first = len(parts)
+    judged = judge_parts([(plan, part) for plan in plans for part in parts[:n_first]], rows, most, tick)
+    histories = [judged[place * n_first : (place + 1) * n_first] for place in range(len(plans))]
+    best = min(range(len(plans)), key=lambda place: mean_history(histories[place]).min())
+    rest = judge_parts([(plans[best], part) for part in parts[n_first:]], rows, most, tick)
+    history = mean_history(histories[best] + rest)
+    return int(np.argmin(history)) + 1, plans[best], history
+
+
+def mean_history(histories: list[np.ndarray]) -> np.ndarray:
+    """The mean loss after each round; one that ended early counts with its last loss."""
     length = max(map(len, histories))
-    padded = [np.append(line, np.full(length - len(line), line[-1])) for line in histories]
-    mean = np.mean(padded, axis=0)
-    return int(np.argmin(mean)) + 1, mean
+    return np.mean([np.append(line, np.full(length - len(line), line[-1])) for line in histories], axis=0)
+
+
+def judge_parts(
+    jobs: list[tuple[BoostPlan, tuple[np.ndarray, np.ndarray]]], rows: Rows, most: int, tick: Tick
+) -> list[np.ndarray]:
+    """The loss after each round on rows held back, for plans and the rows to learn from and to hold back.
+
+    Tables too small to be shared by threads are boosted by several threads at once, each on its own part.
+    """
+    stopped = threading.Event()
+
+    def tick_or_stop(steps: int = 1, note: str = "") -> None:
+        if stopped.is_set():
+            raise KeyboardInterrupt
+        tick(steps, note)
+
+    def judge(job: tuple[BoostPlan, tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+        plan, (kept, held) = job
+        part = rows.take(kept)
+        plan = replace(plan, loss=plan.loss.fresh())
+        return boost(plan, part, part.begin(plan.loss), most, tick_or_stop, held=rows.take(held)).history
+
+    n_threads = jobs[0][0].n_threads if jobs and rows.codes.size < MIN_CODES_FOR_THREADS else 1
+    if n_threads < 2 or len(jobs) < 2:
+        return [judge(job) for job in jobs]
+    with ThreadPoolExecutor(n_threads) as pool:
+        futures = [pool.submit(judge, job) for job in jobs]
+        try:
+            return [future.result() for future in futures]
+        except BaseException:
+            stopped.set()
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
 
 
 def parts_to_judge(plan: BoostPlan, rows: Rows, share: float | None) -> list[tuple[np.ndarray, np.ndarray]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
@@ -61,6 +62,10 @@ class Loss(ABC):
         gradients, hessians = np.empty_like(scores), np.empty_like(scores)
         self.fill(scores, targets, np.empty(0), (0, scores.shape[1]), gradients, hessians)
         return gradients, hessians
+
+    def fresh(self) -> Loss:
+        """The same loss, to be begun with other rows."""
+        return copy.copy(self)
 
     @abstractmethod
     def value(self, scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> float:
@@ -257,6 +262,9 @@ class ManyOutputs(Loss):
         self.losses = list(losses)
         self.n_outputs = len(self.losses)
         self.answers_by_residuals = self.losses[0].answers_by_residuals
+
+    def fresh(self) -> Loss:
+        return ManyOutputs([loss.fresh() for loss in self.losses])
 
     def begin(self, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
         return np.concatenate([loss.begin(line, weights) for loss, line in zip(self.losses, targets, strict=True)])
