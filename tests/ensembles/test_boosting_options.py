@@ -7,6 +7,7 @@ import warnings
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn import datasets as scikit
 from sklearn.base import clone
@@ -325,3 +326,86 @@ def test_a_matrix_is_learned_alike_however_it_lies_in_memory(form):
     expected = GradientBoostingRegressor(n_estimators=10, random_state=0).fit(np.asfortranarray(X), y).predict(X)
     model = GradientBoostingRegressor(n_estimators=10, random_state=0).fit(forms[form], y)
     np.testing.assert_array_equal(model.predict(forms[form]), expected)
+
+
+def test_scores_to_begin_with_follow_the_order_of_the_classes():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(600, 3))
+    for declared, edges in ((["b", "a"], [0.0]), (["c", "a", "b"], [-0.5, 0.5])):
+        y = np.array(sorted(declared))[np.digitize(X[:, 0], edges)]
+        target = pd.Categorical(y, categories=declared)
+        first = GradientBoostingClassifier(n_estimators=40, random_state=0).fit(X, target)
+        scores = first.decision_function(X)
+        more = GradientBoostingClassifier(n_estimators=1, random_state=0).fit(X, target, initial_score=scores)
+        assert np.abs(more.decision_function(X)).mean() < 0.1
+
+
+def test_scores_to_begin_with_are_needed_for_the_rows_to_judge_by():
+    X, y = scikit.load_diabetes(return_X_y=True)
+    model = GradientBoostingRegressor(n_estimators=50, random_state=0)
+    start = np.full(len(y), 150.0)
+    with pytest.raises(ValueError, match="initial_score"):
+        model.fit(X, y, initial_score=start, validation=(X, y))
+    model.fit(X, y, initial_score=start, validation=(X, y, None, start))
+    assert (np.diff(model.history_) < 0.0).all()
+
+
+@pytest.mark.parametrize("loss", ["huber", "quantile", "poisson"])
+def test_rounds_are_added_with_any_loss(loss):
+    X, y = scikit.load_diabetes(return_X_y=True)
+    whole = GradientBoostingRegressor(loss=loss, n_estimators=9, random_state=0).fit(X, 50.0 * y)
+    grown = GradientBoostingRegressor(loss=loss, n_estimators=4, random_state=0, warm_start=True).fit(X, 50.0 * y)
+    grown.set_params(n_estimators=9).fit(X, 50.0 * y)
+    np.testing.assert_allclose(grown.predict(X), whole.predict(X), rtol=1e-6)
+
+
+def test_rounds_are_added_in_the_shape_that_was_chosen():
+    X, y = scikit.load_diabetes(return_X_y=True)
+    model = GradientBoostingRegressor(warm_start=True, random_state=0).fit(X, y)
+    first, shape = model.n_estimators_, model.shape_
+    model.set_params(n_estimators=first + 5).fit(X, y)
+    assert model.n_estimators_ == first + 5
+    assert model.shape_ == shape
+    assert model.learning_rate_ == 0.05
+
+
+@pytest.mark.parametrize("growth", GROWTHS)
+@pytest.mark.parametrize("options", [{"l1": 3.0}, {"loss": "huber"}, {"subsample": 0.6}], ids=str)
+def test_a_monotone_column_stays_so_in_every_growth(growth, options):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(600, 3))
+    y = X[:, 0] + np.sin(3.0 * X[:, 1]) + random.normal(size=600)
+    model = GradientBoostingRegressor(n_estimators=30, growth=growth, monotone=[1, 0, 0], random_state=0, **options)
+    model.fit(X, y)
+    grid = np.sort(random.normal(size=60))
+    for _ in range(10):
+        probe = np.column_stack([grid, *(np.full(60, number) for number in random.normal(size=2))])
+        assert (np.diff(model.predict(probe)) >= -1e-9).all()
+
+
+@pytest.mark.parametrize("other", [{"monotone": [1, 0]}, {"goss": True}], ids=str)
+def test_what_does_not_go_with_quantiles_is_refused(other):
+    X, y = np.random.default_rng(0).normal(size=(50, 2)), np.arange(50.0)
+    with pytest.raises(ValueError, match="leaves that answer quantiles"):
+        GradientBoostingRegressor(loss="absolute", n_estimators=2, **other).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [("exponential", {"class_weight": "balanced"}), ("log_loss", {"class_weight": {0: 5.0, 1: 1.0}})],
+)
+def test_class_weights_move_the_answers(name, options):
+    X, y = scikit.load_breast_cancer(return_X_y=True)
+    X, y = X[:, :2], y
+    plain = GradientBoostingClassifier(loss=name, n_estimators=30, random_state=0).fit(X, y)
+    weighed = GradientBoostingClassifier(loss=name, n_estimators=30, random_state=0, **options).fit(X, y)
+    assert (weighed.predict(X) == 0).sum() > (plain.predict(X) == 0).sum()
+
+
+@pytest.mark.parametrize(
+    ("limits", "words"), [({"min_split_gain": 1e9}, 1), ({"min_child_weight": 1e9}, 1), ({"l1": 1e9}, 1)], ids=str
+)
+def test_limits_keep_trees_small(limits, words):
+    X, y = scikit.load_diabetes(return_X_y=True)
+    model = GradientBoostingRegressor(n_estimators=2, **limits).fit(X, y)
+    assert np.diff(model.forests_[0].leaf_start).max() == words

@@ -34,14 +34,12 @@ def test_the_means_of_a_column_that_tells_nothing_are_all_about_the_same():
     assert telling.std() > 1.0
 
 
-def test_weights_are_repeated_rows():
+def test_the_scale_of_weights_does_not_matter():
     categories, y = drawn(200, 9, 1.0)
-    weights = np.random.default_rng(1).integers(1, 4, 200)
-    weighed = smoothed_means(categories, y[:, None], weights.astype(float), 10)
-    repeated = smoothed_means(
-        np.repeat(categories, weights), np.repeat(y, weights)[:, None], np.ones(weights.sum()), 10
-    )
-    np.testing.assert_allclose(weighed, repeated)
+    weights = np.random.default_rng(1).uniform(0.5, 2.0, 200)
+    means = smoothed_means(categories, y[:, None], weights, 10)
+    np.testing.assert_allclose(smoothed_means(categories, y[:, None], 1e-3 * weights, 10), means)
+    assert means.std() > 0.5
 
 
 def test_no_row_is_told_by_its_own_target():
@@ -78,3 +76,12 @@ def test_many_categories_that_tell_are_learned_and_those_that_do_not_are_left_al
     assert model.feature_importances_[0] > 0.8
     unknown = model.predict({"shop": ["new"], "clerk": ["new"]})
     np.testing.assert_array_equal(unknown, model.predict({"shop": [None], "clerk": [None]}))
+
+
+def test_the_choice_of_rounds_is_not_fooled_by_means_of_mere_noise():
+    random = np.random.default_rng(0)
+    noise = {name: [f"c{k}" for k in random.integers(0, 100, 1500)] for name in ("first", "second")}
+    y = random.normal(size=1500)
+    model = GradientBoostingRegressor(random_state=0).fit(noise, y)
+    assert model.history_.min() > 0.97 * 0.5 * y.var()
+    assert model.n_estimators_ < 30

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
@@ -32,6 +33,8 @@ class Rows:
     targets: np.ndarray  # one per row, or a line per output
     weights: np.ndarray
     start: np.ndarray | None = None  # [output, row]: scores to begin with, rather than with the same for all rows
+    # The codes of rows to learn from and of rows held back, where those depend on the targets of the former.
+    code_apart: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]] | None = None
 
     def __len__(self) -> int:
         return self.codes.shape[1]
@@ -40,6 +43,14 @@ class Rows:
         codes = np.ascontiguousarray(self.codes[:, places])
         start = None if self.start is None else self.start[:, places]
         return Rows(codes, np.ascontiguousarray(self.targets[..., places]), self.weights[places], start)
+
+    def part(self, kept: np.ndarray, held: np.ndarray) -> tuple[Rows, Rows]:
+        """Rows to learn from, and rows held back to judge by."""
+        parts = self.take(kept), self.take(held)
+        if self.code_apart is None:
+            return parts
+        codes = self.code_apart(kept, held)
+        return replace(parts[0], codes=codes[0]), replace(parts[1], codes=codes[1])
 
     def begin(self, loss: Loss) -> np.ndarray:
         """The score that all rows begin with, per output; 0 if each has one of its own."""
@@ -68,10 +79,7 @@ class BoostPlan:
     patience: int
     seed: int
     n_threads: int
-
-    @property
-    def uses_all_rows(self) -> bool:
-        return self.subsample >= 1.0 and self.goss is None
+    least_fall: float = 0.0  # what counts as a fall of the loss on rows held back, as a share of it
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,17 +103,21 @@ class Judge:
         self.codes = np.ascontiguousarray(held.codes.T)
         self.scores = held.scores(initial)
         self.history: list[float] = []
+        self.best, self.round_of_best = np.inf, 0
 
     def add(self, output: int, part: ForestPart) -> None:
         self.scores[output] += part.leaf_value[leaves_in(part, self.codes, 0, len(self.codes))]
 
-    def look(self) -> str:
+    def look(self, least_fall: float) -> str:
         """Judge the round; returns what to tell of it."""
-        self.history.append(self.loss.value(self.scores, self.held.targets, self.held.weights))
-        return f"loss {self.history[-1]:.5g}, best {min(self.history):.5g}"
+        loss = self.loss.value(self.scores, self.held.targets, self.held.weights)
+        self.history.append(loss)
+        if loss < self.best - least_fall * abs(self.best) or not np.isfinite(self.best):
+            self.best, self.round_of_best = loss, len(self.history)
+        return f"loss {loss:.5g}, best {self.best:.5g}"
 
     def has_seen_enough(self, patience: int) -> bool:
-        return len(self.history) - 1 - int(np.argmin(self.history)) >= patience
+        return len(self.history) - self.round_of_best >= patience
 
 
 def leaves_in(part: ForestPart, codes: np.ndarray, first: int, last: int) -> np.ndarray:
@@ -136,7 +148,7 @@ def boost(
                 parts[k].append(part)
                 if judge is not None:
                     judge.add(k, part)
-            tick(1, "" if judge is None else judge.look())
+            tick(1, "" if judge is None else judge.look(plan.least_fall))
             if judge is not None and judge.has_seen_enough(plan.patience):
                 break
     except KeyboardInterrupt:
@@ -301,9 +313,9 @@ def judge_parts(
 
     def judge(job: tuple[BoostPlan, tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
         plan, (kept, held) = job
-        part = rows.take(kept)
+        part, apart = rows.part(kept, held)
         plan = replace(plan, loss=plan.loss.fresh())
-        return boost(plan, part, part.begin(plan.loss), most, tick_or_stop, held=rows.take(held)).history
+        return boost(plan, part, part.begin(plan.loss), most, tick_or_stop, held=apart).history
 
     n_threads = jobs[0][0].n_threads if jobs and rows.codes.size < MIN_CODES_FOR_THREADS else 1
     if n_threads < 2 or len(jobs) < 2:

@@ -14,6 +14,9 @@ from treewright.learners.parameters import parameter_error
 # The learning rate where the number of rounds is given.
 GIVEN_ROUNDS_RATE = 0.1
 
+# Where the number of rounds is chosen, a loss has to fall by this share of it to be worth more rounds.
+LEAST_FALL = 0.001
+
 # Oblivious trees have as many leaves as a power of 2, this many levels if not told otherwise, and this many at most.
 OBLIVIOUS_DEPTH, MOST_OBLIVIOUS_DEPTH = 6, 16
 
@@ -30,11 +33,12 @@ class BoostShape:
     min_samples_leaf: int
     subsample: float
     node_share: float
+    learning_rate: float | None = None  # None for the usual one
 
 
 def rate_for(n_rows: int) -> float:
     """The learning rate where the number of rounds is chosen: small steps for small tables, where they cost little."""
-    return 0.05 if n_rows < MANY_ROWS else 0.1
+    return 0.05 if n_rows <= MANY_ROWS else 0.1
 
 
 def leaf_for(n_rows: int) -> int:
@@ -68,6 +72,12 @@ def shapes_for(n_rows: int) -> list[BoostShape]:
     return [best, BoostShape("oblivious", 1, 0.7, 0.7)]
 
 
+def shape_of(plan: BoostPlan) -> BoostShape:
+    """The shape that a plan has, to go on with it later."""
+    recipe = plan.recipe
+    return BoostShape(recipe.growth, recipe.min_samples_leaf, plan.subsample, recipe.node_share, recipe.learning_rate)
+
+
 def take_shape(plan: BoostPlan, shape: BoostShape, learner: Any) -> BoostPlan:
     """The plan with a shape, where the learner's parameters leave it open."""
     recipe = plan.recipe
@@ -78,5 +88,7 @@ def take_shape(plan: BoostPlan, shape: BoostShape, learner: Any) -> BoostPlan:
         recipe = replace(recipe, min_samples_leaf=shape.min_samples_leaf)
     if is_auto(learner.column_sample):
         recipe = replace(recipe, node_share=shape.node_share)
-    all_rows = plan.goss is not None or not is_auto(learner.subsample)
-    return replace(plan, recipe=recipe, subsample=plan.subsample if all_rows else shape.subsample)
+    if is_auto(learner.learning_rate) and shape.learning_rate is not None:
+        recipe = replace(recipe, learning_rate=shape.learning_rate)
+    is_told = plan.goss is not None or not is_auto(learner.subsample)
+    return replace(plan, recipe=recipe, subsample=plan.subsample if is_told else shape.subsample)

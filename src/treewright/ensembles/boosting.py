@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -12,21 +12,36 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from treewright.ensembles.boost_growth import Boosted, BoostPlan, Rows, boost, choose_plan
-from treewright.ensembles.boost_shapes import GIVEN_ROUNDS_RATE, depth_for, leaf_for, rate_for, shapes_for, take_shape
+from treewright.ensembles.boost_shapes import (
+    GIVEN_ROUNDS_RATE,
+    LEAST_FALL,
+    BoostShape,
+    depth_for,
+    leaf_for,
+    rate_for,
+    shape_of,
+    shapes_for,
+    take_shape,
+)
 from treewright.ensembles.category_statistics import CategoryStatistics, learn_statistics
 from treewright.ensembles.forest_base import is_auto, read_monotone
 from treewright.ensembles.losses import Loss, ManyOutputs, Tweedie, read_loss
 from treewright.ensembles.progress import check_progress, follow
-from treewright.growth.binning import MAX_CODES, code_rows, place_bins
+from treewright.growth.binning import MAX_CODES, Bins, code_rows, place_bins
 from treewright.growth.boost_engine import BoostRecipe
 from treewright.growth.engine import usable_threads
 from treewright.growth.forest_engine import choose_forest_form
+from treewright.learners.gaps import refuse_unseen
 from treewright.learners.parameters import is_real, is_whole, parameter_error
 from treewright.learners.tables import ClassAnswers, NumberAnswers, TableLearner, Training
+from treewright.learners.weights import read_weights
 from treewright.table import Table, read_classes, read_frame, read_like, read_numbers
 from treewright.table.column import Column
 from treewright.tree import Target
 from treewright.tree.forest import Forest
+
+# A node has two bytes for its column.
+MOST_COLUMNS = 1 << 16
 
 # Of "auto": most rounds that are tried.
 MOST_ROUNDS = 1000
@@ -43,6 +58,8 @@ class Boosting(TableLearner):
 
     forests_: list[Forest]
     initial_: np.ndarray
+    history_: np.ndarray
+    shape_: BoostShape
     columns_: tuple[Column, ...]
     target_: Target
 
@@ -59,12 +76,13 @@ class Boosting(TableLearner):
             The target: a list, an array, or a column of a frame. For numbers also several columns.
         sample_weight : one number per row, a single number or None
             A row of weight 2 counts as two rows; one of weight 0 is left out.
-        validation : (X, y), (X, y, sample_weight) or None
+        validation : (X, y), (X, y, sample_weight), (X, y, sample_weight, initial_score) or None
             Rows to judge every round by. Boosting ends when their loss has not fallen for `patience` rounds, and the
             rounds up to the least loss are kept.
         initial_score : one number per row, or one per row and output, or None
             Scores to begin with, on the scale of the loss (logarithms of odds for classes, logarithms for "poisson" and
-            its like). They are not part of the model: add them to what it answers for other rows.
+            its like; of more than two classes a column each, in the order of `classes_`). They are not part of the
+            model: add them to what it answers for other rows.
         """
         check_progress(self.progress)
         if self.unseen not in ("as_missing", "error"):
@@ -73,8 +91,12 @@ class Boosting(TableLearner):
         training = self._read_training(table, y, sample_weight)
         loss = self._read_loss(training)
         plan, rows, statistics = self._prepare(training, loss)
-        rows = replace(rows, start=read_start(initial_score, training, loss.n_outputs))
+        rows = replace(rows, start=self._read_start(initial_score, training, loss.n_outputs))
         held = self._read_validation(validation, table, training, plan, statistics)
+        if held is not None and (held.start is None) != (rows.start is None):
+            raise ValueError(
+                "give initial_score for the rows of validation as well: (X, y, sample_weight, initial_score)"
+            )
         earlier = self._earlier(training, plan)
         plan, found, initial = self._boost(plan, rows, held, earlier)
         forests = earlier
@@ -87,7 +109,8 @@ class Boosting(TableLearner):
         self.n_features_in_ = len(table.columns)
         self.forests_, self.initial_ = forests, initial
         self.n_estimators_, self.learning_rate_ = len(forests[0]), plan.recipe.learning_rate
-        self.history_, self.loss_ = found.history, loss
+        self.history_ = np.append(self.history_, found.history) if earlier else found.history
+        self.loss_, self.shape_ = loss, shape_of(plan)
         self.columns_, self.target_, self.statistics_ = training.columns, training.target, statistics
         return self
 
@@ -140,6 +163,10 @@ class Boosting(TableLearner):
         """Numbers that stand for the target, by name."""
         raise NotImplementedError
 
+    def _read_start(self, initial_score: Any, training: Training, n_outputs: int) -> np.ndarray | None:
+        """The scores that rows begin with: [output, row]."""
+        return read_start(initial_score, training, n_outputs)
+
     def _prepare(self, training: Training, loss: Loss) -> tuple[BoostPlan, Rows, CategoryStatistics]:
         """The plan, and the table in bytes."""
         n_threads = usable_threads(self.n_jobs)
@@ -152,6 +179,13 @@ class Boosting(TableLearner):
             raise parameter_error("patience", self.patience, "a whole number of 1 or more")
         bins = place_bins(statistics.columns, values, int(self.max_bins), n_threads)
         codes = code_rows(choose_forest_form(), bins, values, n_threads, by_column=True)
+        if len(statistics.columns) >= MOST_COLUMNS:
+            raise ValueError(
+                f"boosting takes fewer than {MOST_COLUMNS} columns, but there are {len(statistics.columns)}"
+            )
+        if loss.answers_by_residuals and (self.monotone is not None or self.goss):
+            other = "goss" if self.goss else "monotone"
+            raise ValueError(f"{other} does not go with leaves that answer quantiles; use another loss, as 'huber'")
         shares = read_column_sample(self.column_sample)
         groups = read_interactions(self.interactions, training.columns)
         plan = BoostPlan(
@@ -168,7 +202,23 @@ class Boosting(TableLearner):
             n_threads=n_threads,
         )
         targets = np.ascontiguousarray(training.answers.astype(np.float64).T)
-        return plan, Rows(codes, targets, training.weights), statistics
+        code_apart = self._code_apart(training, outputs, statistics, bins) if statistics.means else None
+        return plan, Rows(codes, targets, training.weights, code_apart=code_apart), statistics
+
+    def _code_apart(
+        self, training: Training, outputs: dict[str, np.ndarray], statistics: CategoryStatistics, bins: Bins
+    ) -> Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
+        """What codes rows to learn from and rows held back, without means that know the targets of the latter."""
+
+        def code(kept: np.ndarray, held: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            known = {name: numbers[kept] for name, numbers in outputs.items()}
+            weights, values = training.weights[kept], training.values[kept]
+            learned, seen = learn_statistics(training.columns, values, known, weights, list(statistics.means))
+            apart = learned.apply(training.values[held])
+            coded = [code_rows(choose_forest_form(), bins, part, 1, by_column=True) for part in (seen, apart)]
+            return coded[0], coded[1]
+
+        return code
 
     def _read_validation(
         self, validation: Any, table: Table, training: Training, plan: BoostPlan, statistics: CategoryStatistics
@@ -176,24 +226,33 @@ class Boosting(TableLearner):
         """The rows to judge rounds by, coded as the training rows."""
         if validation is None:
             return None
-        if not isinstance(validation, tuple | list) or len(validation) not in (2, 3):
+        if not isinstance(validation, tuple | list) or not 2 <= len(validation) <= 4:
             raise ValueError(
                 "validation must be a tuple of a table and its target, and perhaps the weights of its rows"
             )
+        given, y, sample_weight, initial_score = (*validation, None, None)[:4]
         values = read_like(
-            validation[0],
+            given,
             training.columns,
             named=table.named,
             learner=type(self).__name__,
             numeric_features=self.numeric_features,
         )
-        targets = self._read_answers(validation[1], training)
-        weights = np.ones(len(values)) if len(validation) == 2 else np.asarray(validation[2], dtype=np.float64)
-        if targets.shape[-1] != len(values) or weights.shape != (len(values),):
-            raise ValueError(f"validation has {len(values)} rows, but not as many targets and weights")
+        if self._unseen() == "error":
+            refuse_unseen(training.columns, values, given)
+        targets = self._read_answers(y, training)
+        weights = read_weights(sample_weight, len(values))
+        outputs = training.answers.shape[1:]
+        if targets.shape != (*outputs, len(values)):
+            raise ValueError(
+                f"validation has {len(values)} rows, but its targets are not like those of the training rows"
+            )
+        if not weights.any():
+            raise ValueError("every row of validation has a weight of zero, so it cannot judge anything")
         seen = statistics.apply(values)
         codes = code_rows(choose_forest_form(), plan.bins, seen, plan.n_threads, by_column=True)
-        return Rows(codes, targets, weights)
+        whole = replace(training, values=values, kept=None)
+        return Rows(codes, targets, weights, self._read_start(initial_score, whole, plan.loss.n_outputs))
 
     def _earlier(self, training: Training, plan: BoostPlan) -> list[Forest]:
         """The trees to add to, none without `warm_start`."""
@@ -209,15 +268,20 @@ class Boosting(TableLearner):
         self, plan: BoostPlan, rows: Rows, held: Rows | None, earlier: list[Forest]
     ) -> tuple[BoostPlan, Boosted, np.ndarray]:
         """Choose rate and rounds, and boost; returns also the score that all rows begin with."""
+        if earlier:
+            plan = take_shape(plan, self.shape_, self)
         n_rounds, plan, history = self._choose_rounds(plan, rows, is_judged=held is not None)
-        initial = rows.begin(plan.loss) if not earlier else self.initial_
+        initial = rows.begin(plan.loss)
+        initial = self.initial_ if earlier else initial
         first = len(earlier[0]) if earlier else 0
+        if is_auto(self.n_estimators):
+            n_rounds = max(n_rounds, first)
         if first > n_rounds:
             raise ValueError(f"n_estimators is {n_rounds}, but the model has {first} rounds; it can only grow")
         if earlier:
             rows, held = move_on(rows, initial, earlier), None if held is None else move_on(held, initial, earlier)
         if first == n_rounds:
-            return plan, Boosted([[] for _ in earlier], history), initial
+            return plan, Boosted([[] for _ in earlier], np.empty(0)), initial
         with follow("boosting", n_rounds - first, self.progress) as tick:
             found = boost(
                 plan,
@@ -278,9 +342,11 @@ class Boosting(TableLearner):
         if len(rows) < 10:
             return min(most, 100), plan, np.empty(0)
         plans = [take_shape(plan, shape, self) for shape in shapes_for(len(rows))] if auto else [plan]
+        plans = [replace(each, least_fall=LEAST_FALL if auto else 0.0) for each in plans]
         different = {(each.recipe, each.subsample): each for each in plans}
         with follow("choosing the number of rounds", None, self.progress) as tick:
-            return choose_plan(list(different.values()), rows, most, share, tick)
+            n_rounds, plan, history = choose_plan(list(different.values()), rows, most, share, tick)
+        return n_rounds, plan, history
 
 
 def move_on(rows: Rows, initial: np.ndarray, earlier: list[Forest]) -> Rows:
@@ -389,7 +455,7 @@ class GradientBoostingClassifier(ClassAnswers, Boosting):
         Most tests from the root to a leaf.
     min_samples_leaf : int or "auto", default="auto"
         Least rows on both sides of a split. "auto" takes a hundredth of the rows, 20 at most; where the number of
-        rounds is chosen, 5 at most, or 1 for oblivious trees.
+        rounds is chosen, 3 at most, or 1 for oblivious trees.
     min_child_weight : float, default=0.001
         Least sum of hessians on both sides of a split.
     l1, l2 : float, default=0.0 and 1.0
@@ -404,7 +470,7 @@ class GradientBoostingClassifier(ClassAnswers, Boosting):
         shares of both; True takes (0.2, 0.1). For large tables.
     column_sample : float, dict or "auto", default="auto"
         Share of the columns that each tree may ask for, or shares for each "tree", "level" and "node" as in
-        {"node": 0.5}. "auto" takes 0.7 for each node where `subsample` is 0.7, else all columns.
+        {"node": 0.5}. "auto" takes 0.5 for each node where `subsample` is 0.7 (0.7 for oblivious trees), else all.
     monotone : dict, list or None, default=None
         Columns that the answer must rise with (1) or fall with (-1), by name or one entry per column.
     interactions : list of lists, "none" or None, default=None
@@ -420,7 +486,8 @@ class GradientBoostingClassifier(ClassAnswers, Boosting):
     warm_start : bool, default=False
         Whether to keep the trees of the last fit and only add the rounds that `n_estimators` asks for beyond them.
     keep_on_interrupt : bool, default=False
-        Whether Ctrl-C ends boosting with the trees so far, rather than with nothing.
+        Whether Ctrl-C ends boosting with the trees so far, rather than with nothing. While the number of rounds is
+        still being chosen, there are none to keep.
     unseen : {"as_missing", "error"}, default="as_missing"
         What becomes of categories that were not there in training.
     categorical_features, numeric_features : list of names or positions, mask, "all" or None, default=None
@@ -542,6 +609,17 @@ class GradientBoostingClassifier(ClassAnswers, Boosting):
             raise ValueError(f"validation has the class {strange[0]!r}, which the training rows do not have")
         return np.array([label_of[name] for name in classes.tolist()], dtype=np.float64)[labels]
 
+    def _read_start(self, initial_score: Any, training: Training, n_outputs: int) -> np.ndarray | None:
+        start = super()._read_start(initial_score, training, n_outputs)
+        if start is None:
+            return None
+        if n_outputs == 1:
+            return -start if _is_turned(training) else start
+        place = {name: line for line, name in enumerate(training.classes.tolist())}
+        if len(place) < n_outputs:
+            raise ValueError("initial_score needs rows of every class that the target declares")
+        return np.ascontiguousarray(start[[place[name] for name in training.target.classes]])
+
     def _outputs(self, training: Training) -> dict[str, np.ndarray]:
         classes = [str(name) for name in training.target.classes]
         if len(classes) <= 2:
@@ -556,8 +634,12 @@ class GradientBoostingClassifier(ClassAnswers, Boosting):
         if directions.any() and len(training.target.classes) != 2:
             n_classes = len(training.target.classes)
             raise ValueError(f"monotone needs a number or two classes to rise or fall, but y has {n_classes} classes")
-        second_is_first = len(training.classes) == 2 and training.target.classes[0] == training.classes.tolist()[1]
-        return -directions if second_is_first else directions
+        return -directions if _is_turned(training) else directions
+
+
+def _is_turned(training: Training) -> bool:
+    """Is the second of two classes the first in the order that the target declares?"""
+    return len(training.classes) == 2 and bool(training.target.classes[0] == training.classes.tolist()[1])
 
 
 class GradientBoostingRegressor(NumberAnswers, Boosting):
@@ -594,7 +676,7 @@ class GradientBoostingRegressor(NumberAnswers, Boosting):
         Most tests from the root to a leaf.
     min_samples_leaf : int or "auto", default="auto"
         Least rows on both sides of a split. "auto" takes a hundredth of the rows, 20 at most; where the number of
-        rounds is chosen, 5 at most, or 1 for oblivious trees.
+        rounds is chosen, 3 at most, or 1 for oblivious trees.
     min_child_weight : float, default=0.001
         Least sum of hessians on both sides of a split.
     l1, l2 : float, default=0.0 and 1.0
@@ -609,7 +691,7 @@ class GradientBoostingRegressor(NumberAnswers, Boosting):
         shares of both; True takes (0.2, 0.1). For large tables.
     column_sample : float, dict or "auto", default="auto"
         Share of the columns that each tree may ask for, or shares for each "tree", "level" and "node" as in
-        {"node": 0.5}. "auto" takes 0.7 for each node where `subsample` is 0.7, else all columns.
+        {"node": 0.5}. "auto" takes 0.5 for each node where `subsample` is 0.7 (0.7 for oblivious trees), else all.
     monotone : dict, list or None, default=None
         Columns that the answer must rise with (1) or fall with (-1), by name or one entry per column.
     interactions : list of lists, "none" or None, default=None
@@ -625,7 +707,8 @@ class GradientBoostingRegressor(NumberAnswers, Boosting):
     warm_start : bool, default=False
         Whether to keep the trees of the last fit and only add the rounds that `n_estimators` asks for beyond them.
     keep_on_interrupt : bool, default=False
-        Whether Ctrl-C ends boosting with the trees so far, rather than with nothing.
+        Whether Ctrl-C ends boosting with the trees so far, rather than with nothing. While the number of rounds is
+        still being chosen, there are none to keep.
     unseen : {"as_missing", "error"}, default="as_missing"
         What becomes of categories that were not there in training.
     categorical_features, numeric_features : list of names or positions, mask, "all" or None, default=None

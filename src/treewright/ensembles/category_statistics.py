@@ -9,6 +9,7 @@ fit into a byte is kept beside its means.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -68,10 +69,19 @@ def is_told_by_means(column: Column, n_rows: int) -> bool:
 
 
 def learn_statistics(
-    columns: tuple[Column, ...], values: np.ndarray, targets: dict[str, np.ndarray], weights: np.ndarray
+    columns: tuple[Column, ...],
+    values: np.ndarray,
+    targets: dict[str, np.ndarray],
+    weights: np.ndarray,
+    places: Collection[int] | None = None,
 ) -> tuple[CategoryStatistics, np.ndarray]:
-    """How to tell a table to the trees, and its rows told so; `targets` are numbers by the name of the output."""
-    if not any(is_told_by_means(column, len(values)) for column in columns):
+    """How to tell a table to the trees, and its rows told so; `targets` are numbers by the name of the output.
+
+    `places` are the columns to be told by means; without it, those of many categories.
+    """
+    if places is None:
+        places = [place for place, column in enumerate(columns) if is_told_by_means(column, len(values))]
+    if not places:
         return CategoryStatistics(columns, np.arange(len(columns)), {}), values
     common = sorted(targets, key=lambda name: -float(weights @ np.abs(targets[name])))[:MOST_OUTPUTS]
     names = [name for name in targets if name in common]
@@ -79,7 +89,7 @@ def learn_statistics(
     fold = np.random.default_rng(0).permutation(len(values)) % FOLDS
     means, told, seen, origin = {}, {}, [], []
     for place, column in enumerate(columns):
-        if is_told_by_means(column, len(values)):
+        if place in places:
             lines, n_lines = lines_of(values[:, place], len(column.categories)), len(column.categories) + 1
             means[place] = smoothed_means(lines, numbers, weights, n_lines)
             told[place] = means_of_other_folds(lines, numbers, weights, n_lines, fold)
@@ -111,6 +121,8 @@ def smoothed_means(lines: np.ndarray, numbers: np.ndarray, weights: np.ndarray, 
     >>> smoothed_means(np.array([0, 0, 1, 1]), np.array([[0.0], [0.0], [1.0], [1.0]]), np.ones(4), 3).ravel()
     array([0. , 1. , 0.5])
     """
+    # Weights count as rows, so their scale must not matter.
+    weights = weights * (len(weights) / weights.sum()) if len(weights) else weights
     counts = np.bincount(lines, weights, minlength=n_lines)
     total = counts.sum()
     found = np.empty((n_lines, numbers.shape[1]))

@@ -193,7 +193,8 @@ class Booster:
 
         others = []
         try:
-            others = [self.workers.submit(guarded, thread) for thread in range(1, self.n_threads)]
+            for thread in range(1, self.n_threads):
+                others.append(self.workers.submit(guarded, thread))
             guarded(0)
         except BaseException:
             self.together.gate[ABANDONED] = 1
@@ -220,10 +221,10 @@ class Booster:
             turn_sums=np.empty((n_turns + 1, LEAVES_AT_ONCE, 2)),
             tallies=np.zeros((self.n_threads, 8 * self.table.words.shape[1], 256), np.int64),
             pool=np.empty((n_slots, n_entries), np.int64),
-            gains=np.empty((self.n_threads, 8)),
-            told=np.empty((self.n_threads, 2, N_TOLD), np.int64),
+            gains=np.full((self.n_threads, 8), -np.inf),
+            told=np.zeros((self.n_threads, 2, N_TOLD), np.int64),
             told_sets=np.zeros((self.n_threads, 2, 4), np.uint64),
-            counts=np.empty((self.n_threads, 8), np.int64),
+            counts=np.zeros((self.n_threads, 8), np.int64),
             gate=np.zeros(GATE_SIZE, np.int64),
             allowed=np.ones(self.n_columns, bool),
         )

@@ -40,7 +40,7 @@ from treewright.growth.boost_search import (
 )
 from treewright.growth.draws import GOLDEN, draw_below, scramble
 from treewright.growth.forest_walk import pack_leaf, pack_set, pack_split
-from treewright.growth.gate import meet
+from treewright.growth.gate import ABANDONED, look_at, meet
 from treewright.growth.jit import entry, kernel
 from treewright.growth.layout import NO, ONE, YES, ZERO
 
@@ -114,7 +114,7 @@ class Own(NamedTuple):
     bounds: np.ndarray  # float64[leaf, 3]: gain, least and most answer
     sets: np.ndarray  # uint64[leaf, 4]: the best split of a leaf, if by categories
     live_groups: np.ndarray  # bool[leaf, group]: groups that hold all columns of the leaf's path
-    masks: np.ndarray  # bool[3, column]: columns to be searched
+    masks: np.ndarray  # bool[2, column]: columns to be searched
     order: np.ndarray  # int64[column]
     state: np.ndarray  # uint64[1]
     limits: np.ndarray  # float64
@@ -146,7 +146,8 @@ def grow_tree(table, together, own, settings, layouts, seed, thread, n_threads, 
     if settings.max_leaves > 1 and can_split(own, settings, ZERO):
         search(table, together, own, settings, seed, ZERO, ZERO, NO, thread, n_threads, give_way)
     place = FIRST_COUNT
-    while n_leaves < settings.max_leaves:
+    # If a thread has failed, the others stop; what they have found is thrown away.
+    while n_leaves < settings.max_leaves and look_at(together.gate, ABANDONED) == 0:
         leaf = next_leaf(leaves, bounds, n_leaves, settings.by_level)
         if leaf < 0:
             break
@@ -500,7 +501,7 @@ def take_best(together, own, settings, leaf, place, n_threads):
     both = own.leaves[leaf, SUM]
     alone = worth(g_of(both, own.layout), h_of(both, own.layout), own.limits[L1], own.limits[L2])
     found = together.gains[best, place]
-    gain = 0.5 * (found - alone) * own.scale[0] * own.scale[0] / own.scale[1]
+    gain = 0.5 * (found - alone) * own.scale[0] * (own.scale[0] / own.scale[1])
     if found - alone > 1e-12 * found and gain > settings.min_gain:
         own.bounds[leaf, GAIN] = gain
 

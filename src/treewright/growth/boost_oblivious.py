@@ -49,7 +49,8 @@ from treewright.growth.boost_search import (
     worth,
     worth_of_two,
 )
-from treewright.growth.gate import meet
+from treewright.growth.draws import GOLDEN
+from treewright.growth.gate import ABANDONED, look_at, meet
 from treewright.growth.jit import entry, kernel
 from treewright.growth.layout import LOW_SIX, NO, ONE, SIX, YES, ZERO, has_bit
 
@@ -66,9 +67,14 @@ def grow_oblivious(table, together, own, settings, layouts, seed, thread, n_thre
     tally_leaf(table, together, own, ZERO, ZERO, NO, thread, n_threads, give_way)
     order_all(table, together, own, orders, thread, n_threads)
     n_levels = min(settings.max_depth, np.int64(62))
-    turn = ZERO
-    for _ in range(n_levels):
-        gain = choose_test(table, together, own, settings, seed, n_leaves, totals, orders, thread, n_threads, give_way)
+    n_parted = ZERO
+    for level in range(n_levels):
+        if look_at(together.gate, ABANDONED) != 0:
+            break
+        seed_here = seed + GOLDEN * np.uint64(level)
+        gain = choose_test(
+            table, together, own, settings, seed_here, n_leaves, totals, orders, thread, n_threads, give_way
+        )
         if gain <= settings.min_gain:
             break
         column = own.leaves[0, COLUMN]
@@ -76,10 +82,10 @@ def grow_oblivious(table, together, own, settings, layouts, seed, thread, n_thre
         n_old = n_leaves
         for leaf in range(n_old):
             middle = part_leaf(table, own, leaf)
-            turn += 1
-            together.counts[thread, FIRST_PLACE + turn % N_PLACES] = middle - own.leaves[leaf, LO]
+            n_parted += 1
+            together.counts[thread, FIRST_PLACE + n_parted % N_PLACES] = middle - own.leaves[leaf, LO]
             meet(together.gate, n_threads, give_way)
-            n_first = sum_of_threads(together.counts, FIRST_PLACE + turn % N_PLACES, n_threads)
+            n_first = sum_of_threads(together.counts, FIRST_PLACE + n_parted % N_PLACES, n_threads)
             if min(n_first, own.leaves[leaf, N_ROWS] - n_first) < settings.min_rows:
                 join_again(own.rows, own.leaves[leaf, LO], middle, own.leaves[leaf, HI], own.spare)
                 for group in range(own.live_groups.shape[1]):
@@ -141,13 +147,12 @@ def choose_test(table, together, own, settings, seed, n_leaves, totals, orders, 
             continue
         n_codes, first, end = table.n_codes[column], table.start[column], table.start[column + 1]
         is_number = table.is_number[column]
-        has_gaps = together.pool[0, end - 1] != 0
+        has_gaps = False
         n_tests = n_codes if is_number else orders[column, 256] - 1
         for test in range(n_tests):
             totals[0, test] = totals[1, test] = 0.0
         for leaf in range(n_leaves):
-            if leaf > 0:
-                has_gaps |= together.pool[own.leaves[leaf, SLOT], end - 1] != 0
+            has_gaps |= together.pool[own.leaves[leaf, SLOT], end - 1] != 0
         for leaf in range(n_leaves):
             tally = together.pool[own.leaves[leaf, SLOT], first:end]
             if is_number:
@@ -180,7 +185,7 @@ def choose_test(table, together, own, settings, seed, n_leaves, totals, orders, 
         for leaf in range(n_leaves):
             take_test(table, together, own, leaf, together.told[winner, 0], together.told_sets[winner, 0])
     meet(together.gate, n_threads, give_way)
-    return 0.5 * best * own.scale[0] * own.scale[0] / own.scale[1]
+    return 0.5 * best * own.scale[0] * (own.scale[0] / own.scale[1])
 
 
 @kernel

@@ -47,8 +47,9 @@ class OwnFunction:
             raise ValueError("the loss returned a gradient or hessian that is not finite; check it for these targets")
 
     def _call(self, predictions: np.ndarray, targets: np.ndarray, gradients: np.ndarray, hessians: np.ndarray) -> None:
+        found = self.function(predictions, targets)
         try:
-            gradients[:], hessians[:] = self.function(predictions, targets)
+            gradients[:], hessians[:] = found
         except (TypeError, ValueError):
             raise ValueError(NOT_A_PAIR) from None
 
