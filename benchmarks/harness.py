@@ -15,6 +15,9 @@ from dataclasses import dataclass
 
 import psutil
 
+# Threads of some libraries spin for up to 0.2 seconds when their work is done; the next one must not pay for that.
+SETTLE = 0.5
+
 
 @dataclass(frozen=True)
 class Contestant:
@@ -42,6 +45,7 @@ def race(contestants: list[Contestant], rounds: int = 3) -> list[Timing]:
             contestant.warm_up()
     for _ in range(rounds):
         for contestant in contestants:
+            time.sleep(SETTLE)
             start = time.perf_counter()
             results[contestant.name] = contestant.work()
             times[contestant.name].append(time.perf_counter() - start)

@@ -10,7 +10,7 @@ import pytest
 DOCS = Path(__file__).parents[1] / "docs"
 
 
-@pytest.mark.parametrize("name", ["ensembles.md", "pruning.md"])
+@pytest.mark.parametrize("name", ["criteria.md", "ensembles.md", "pruning.md"])
 def test_the_examples_of_a_page_run(name: str) -> None:
     result = doctest.testfile(str(DOCS / name), module_relative=False)
     assert result.attempted > 0

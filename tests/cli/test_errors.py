@@ -40,7 +40,7 @@ Runner = Callable[..., Any]
             "or name it in --categorical or --ignore",
         ),
         (["fit", "iris", "-t", "petal_width", "-m", "c45"], "model 'c45' learns classes only"),
-        (["fit", "iris", "--criterion", "gini"], "--criterion means nothing to model 'c45'; it is for tree"),
+        (["fit", "iris", "--criterion", "gini"], "--criterion means nothing to model 'c45'; it is for cart"),
         (["fit", "iris", "-m", "tree", "--criterion", "ginny"], "--criterion is 'ginny'; give one of 'gini'"),
         (["fit", "iris", "--task", "numbers"], "target 'species' holds categories, not numbers"),
         (

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
-from treewright.growth.criteria import CRITERIA
+from treewright.growth.criteria import CRITERIA, OWN
 from treewright.growth.layout import MULTIWAY, ONE_VS_REST, SUBSET
 from treewright.growth.workspace import Recipe
 
@@ -13,11 +15,12 @@ CATEGORICAL = {"multiway": MULTIWAY, "subset": SUBSET, "one_vs_rest": ONE_VS_RES
 
 @pytest.fixture(scope="session")
 def make_recipe():
-    """A recipe from the names that users know."""
+    """A recipe from the names that users know, or from a criterion of their own."""
 
-    def make(criterion: str = "gini", categorical: str = "subset", **choices) -> Recipe:
+    def make(criterion: str | Callable = "gini", categorical: str = "subset", **choices) -> Recipe:
+        own = callable(criterion)
         recipe = Recipe(
-            criterion=CRITERIA[criterion],
+            criterion=OWN if own else CRITERIA[criterion],
             categorical=int(CATEGORICAL[categorical]),
             class_boundaries=False,
             random_cuts=False,
@@ -29,6 +32,7 @@ def make_recipe():
             max_leaf_nodes=0,
             max_features=1 << 30,
             quinlan=False,
+            own=criterion if own else 0,
         )
         return recipe._replace(**choices)
 

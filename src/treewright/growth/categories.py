@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from treewright.growth.criteria import class_disorder, split_bits
+from treewright.growth.criteria import OWN, split_bits
 from treewright.growth.draws import draw_below, draw_bits
+from treewright.growth.impurity import disorder_of_classes
 from treewright.growth.jit import kernel
 from treewright.growth.layout import (
     CLOSE,
@@ -113,7 +114,7 @@ def rate_branches(work, n_groups, home):
         for k in range(work.n_classes):
             work.first[k] = work.group_counts[g, k] + (work.missing[k] if g == home else 0.0)
             weight += work.first[k]
-        disorder += class_disorder(work.first, weight, work.criterion)
+        disorder += disorder_of_classes(work, work.first, weight)
         bits += split_bits(weight, work.weight)
     if leaves_gaps_out(work):
         missing_weight = 0.0
@@ -140,9 +141,9 @@ def best_home(work, n_groups):
         for k in range(work.n_classes):
             work.first[k] = work.group_counts[g, k]
             work.second[k] = work.group_counts[g, k] + work.missing[k]
-        more = class_disorder(work.second, weight + missing_weight, work.criterion)
+        more = disorder_of_classes(work, work.second, weight + missing_weight)
         work.bits = bits_alone + split_bits(weight + missing_weight, work.weight) - split_bits(weight, work.weight)
-        score = score_of(work, gain_alone - (more - class_disorder(work.first, weight, work.criterion)))
+        score = score_of(work, gain_alone - (more - disorder_of_classes(work, work.first, weight)))
         if score > best_score + tie_width(work):
             best, best_score = g, score
     return best
@@ -390,12 +391,13 @@ def search_categories(work, n_groups, column):
 def search_subsets(work, n_groups, column):
     """Find the best way to part the categories in two: by ordering them where that is exact, else by trying all.
 
-    The ordering holds the best split if no limit on the sides interferes.
+    The ordering holds the best split if no limit on the sides interferes and the criterion is concave, which nobody
+    knows of the user's own; it is still looked at first, so that of equal splits the same one is taken.
     """
-    ordered_is_exact = work.n_classes == 2 and not uses_ratio(work)
+    ordered_is_exact = work.n_classes == 2 and not uses_ratio(work) and (work.criterion != OWN or work.among == 1)
     if ordered_is_exact or n_groups > MAX_EXHAUSTIVE:
         principal_order(work, n_groups)
-        if sweep_subsets(work, n_groups, column):
+        if sweep_subsets(work, n_groups, column) and work.criterion != OWN:
             return
     if n_groups <= MAX_EXHAUSTIVE:
         for pattern in range(1, 1 << (n_groups - 1)):

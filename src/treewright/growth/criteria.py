@@ -21,6 +21,7 @@ SQUARED_ERROR = 4
 SDR = 5
 ABSOLUTE_ERROR = 6
 POISSON = 7
+OWN = 8  # a function of the user's, see `impurity` and `own_criterion`
 
 CRITERIA = {
     "information_gain": INFORMATION_GAIN,

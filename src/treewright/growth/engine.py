@@ -10,10 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treewright.growth.coding import Grid, Run, code_table, run_parallel
-from treewright.growth.criteria import ABSOLUTE_ERROR, CRITERIA, ERROR, GAIN_RATIO, POISSON, SDR
+from treewright.growth.criteria import ABSOLUTE_ERROR, CRITERIA, ERROR, GAIN_RATIO, OWN, POISSON, SDR
+from treewright.growth.impurity import has_refused
 from treewright.growth.jit import compiled, is_compiled
 from treewright.growth.layout import ALL_BRANCHES, BIT_SET, EVERY_VALUE, FRACTIONAL, MULTIWAY, SURROGATE, YES
 from treewright.growth.loop import grow, middle_of
+from treewright.growth.own_criterion import ROUNDING, OwnCriterion, RefusedError
 from treewright.growth.workspace import (
     N_DEFERRED,
     N_NODES,
@@ -39,7 +41,7 @@ MAX_PLAIN_EFFORT = 1 << 11
 MAX_PLAIN_EFFORT_IN_ALL = 1 << 15
 
 # How much more work than gini the criteria are whose trees are deep, or whose sides are not summed up in a step.
-HEAVY_CRITERIA = {GAIN_RATIO: 8, ERROR: 4, SDR: 4, POISSON: 4, ABSOLUTE_ERROR: 16}
+HEAVY_CRITERIA = {GAIN_RATIO: 8, ERROR: 4, SDR: 4, POISSON: 4, ABSOLUTE_ERROR: 16, OWN: 2}
 
 _plain_effort_so_far = 0
 
@@ -49,12 +51,17 @@ def effort_of(n_cells: int, n_classes: int, criterion: int) -> int:
     return n_cells * max(n_classes // 2, 1) * HEAVY_CRITERIA.get(criterion, 1)
 
 
-def choose_form(effort: int) -> Run:
-    """The form in which to run kernels. The result is the same; TREEWRIGHT_COMPILE=1 or 0 forces one of them."""
+def choose_form(effort: int, *, own_to_compile: bool = False) -> Run:
+    """The form in which to run kernels. The result is the same; TREEWRIGHT_COMPILE=1 or 0 forces one of them.
+
+    Where a function of the user's would have to be compiled first, a small table is grown by plain kernels even if the
+    kernels are compiled already.
+    """
     global _plain_effort_so_far
     forced = os.environ.get("TREEWRIGHT_COMPILE", "")
     in_all = _plain_effort_so_far + effort
-    plain = effort <= MAX_PLAIN_EFFORT and in_all <= MAX_PLAIN_EFFORT_IN_ALL and not is_compiled()
+    plain = effort <= MAX_PLAIN_EFFORT and in_all <= MAX_PLAIN_EFFORT_IN_ALL
+    plain = plain and (own_to_compile or not is_compiled())
     if forced == "0" or (plain and forced != "1"):
         _plain_effort_so_far = in_all
         return run_plain
@@ -137,7 +144,15 @@ def grow_tree(
     """
     n_rows, n_columns = values.shape
     n_threads = usable_threads(n_jobs) if n_rows * n_columns >= MIN_CELLS_FOR_THREADS else 1
-    run = choose_form(effort_of(values.size, n_classes, recipe.criterion))
+    own = OwnCriterion(recipe.own, labels is not None) if recipe.criterion == OWN else None
+    run = choose_form(
+        effort_of(values.size, n_classes, recipe.criterion), own_to_compile=own is not None and not own.is_ready
+    )
+    if own is not None:
+        root = own.measure_root(labels, numbers, weights, n_classes)
+        recipe = recipe._replace(own=own.callback.address if run is compiled else own, own_tie=ROUNDING * abs(root))
+        # Python runs one thread at a time.
+        n_threads = n_threads if run is compiled and own.callback.is_compiled else 1
     data = code_table(
         run,
         columns,
@@ -153,7 +168,12 @@ def grow_tree(
         spreads=recipe.gaps in SPREADING,
         rows_of_file=rows_of_file,
     )
-    return number_level_by_level(join_parts(*grow_parts(run, data, recipe, seed, n_threads)), data)
+    try:
+        parts = grow_parts(run, data, recipe, seed, n_threads)
+    except RefusedError as refused:
+        assert own is not None
+        raise own.error(refused.figures) from None
+    return number_level_by_level(join_parts(*parts), data)
 
 
 class Part(NamedTuple):
@@ -203,6 +223,8 @@ def grow_part(
     while arrays.progress[NODES_WANTED] > 0:
         arrays = with_more_room(arrays, *arrays.progress[NODES_WANTED:].tolist())
         run(grow)(arrays, *fixed)
+    if has_refused(arrays):
+        raise RefusedError(arrays.room_of_own[len(arrays.room_of_own) // 2 + 1 :])
     n_nodes = int(arrays.progress[N_NODES])
     per_node = [getattr(arrays, f"node_{name}")[:n_nodes].copy() for name in Part._fields[:-2]]
     set_words = arrays.set_words[: int(arrays.progress[N_SET_WORDS])].copy()

@@ -129,6 +129,83 @@ def fetch(array: Any, place: Any) -> None:
     """Begin to bring a place of an array, counted through all its lines, into fast memory, without waiting for it."""
 
 
+def compile_row_loop(function: Callable[..., Any]) -> Any:
+    """A loop that writes the two numbers which a user's function of two numbers returns, row by row."""
+    import numba
+
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+    of_row = numba.njit(**options)(function)
+
+    def drive(first: Any, second: Any, first_out: Any, second_out: Any) -> None:
+        for i in range(np.uint64(len(first))):
+            one, other = of_row(first[i], second[i])
+            first_out[i] = one
+            second_out[i] = other
+
+    return numba.njit(**options)(drive)
+
+
+def compile_callback(functions: Sequence[Any], one_by_one: bool) -> Any:
+    """The first of a user's functions compiled for `impurity.ask`, with the others that it calls.
+
+    It is handed a copy of the figures, as an array or as three numbers. If it raises or gives no finite number, the
+    answer is infinite, and the figures stand in the second half of `room`, after a 1. Its indices are checked: no
+    mistake of a user may write where it should not.
+    """
+    import numba
+
+    function, array_of = _compile_together(functions), numba.carray
+
+    def call_with_array(figures: Any, room: Any, size: Any) -> Any:
+        for k in range(size):
+            room[k] = figures[k]
+        return float(function(array_of(room, size)))
+
+    def call_with_numbers(figures: Any, room: Any, size: Any) -> Any:
+        return float(function(figures[0], figures[1], figures[2]))
+
+    call = numba.njit(call_with_numbers if one_by_one else call_with_array)
+
+    def answer(figures: Any, room: Any, size: Any) -> Any:
+        try:
+            impurity = call(figures, room, size)
+            if np.isfinite(impurity):
+                return impurity
+        except Exception:
+            pass
+        if room[size] == 0.0:
+            for k in range(size):
+                room[size + 1 + k] = figures[k]
+        room[size] = 1.0
+        return np.inf
+
+    number, size = numba.types.float64, numba.types.int64
+    pointer = numba.types.CPointer(number)
+    return numba.cfunc(number(pointer, pointer, size))(answer)
+
+
+def _compile_together(functions: Sequence[Any]) -> Any:
+    """The first of these functions for Numba; where it names the others, it finds them compiled as well."""
+    import numba
+
+    forms: dict[Callable[..., Any], Any] = {}
+    for function in functions:
+        if not isinstance(function, types.FunctionType):
+            return function  # compiled already
+        cells = tuple(types.CellType(cell.cell_contents) for cell in function.__closure__ or ())
+        scope = dict(function.__globals__)
+        copy = types.FunctionType(function.__code__, scope, function.__name__, function.__defaults__, cells)
+        copy.__kwdefaults__ = function.__kwdefaults__
+        forms[function] = numba.njit(nogil=True, error_model="numpy", boundscheck=True)(copy)
+    for form in forms.values():
+        scope, cells = form.py_func.__globals__, form.py_func.__closure__ or ()
+        scope.update({name: forms[value] for name, value in scope.items() if _is_form_of(value, forms)})
+        for cell in cells:
+            if _is_form_of(cell.cell_contents, forms):
+                cell.cell_contents = forms[cell.cell_contents]
+    return forms[functions[0]]
+
+
 def is_compiled() -> bool:
     """Have compiled kernels been asked for in this process?"""
     return bool(_compiled)

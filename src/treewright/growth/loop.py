@@ -7,6 +7,7 @@ import numpy as np
 from treewright.growth.absolute import prepare_medians
 from treewright.growth.criteria import ABSOLUTE_ERROR, POISSON
 from treewright.growth.draws import draw_below, seed_of_branch
+from treewright.growth.impurity import has_refused
 from treewright.growth.independence import chance_of_split
 from treewright.growth.jit import entry, kernel
 from treewright.growth.layout import (
@@ -345,7 +346,7 @@ def grow(
     if work.n_nodes == 0:
         work.n_positions = hi
         begin(work, lo, hi, depth, seed, numbers, extras)
-    while work.n_waiting > 0:
+    while work.n_waiting > 0 and not has_refused(work):
         node = work.heap[0]
         n_children = np.int64(work.node_n_children[node])
         n_words = words_of_sets(work, n_children)

@@ -23,11 +23,12 @@ from treewright.growth.categories import (
 )
 from treewright.growth.criteria import (
     ABSOLUTE_ERROR,
+    OWN,
     POISSON,
     SQUARED_ERROR,
     join_moments,
-    moments_disorder,
 )
+from treewright.growth.impurity import disorder_of_moments
 from treewright.growth.jit import kernel
 from treewright.growth.layout import (
     MULTIWAY,
@@ -236,7 +237,7 @@ def known_and_missing_disorder(work, keys, n_groups):
         both = absolute_of_sides(work, keys, n_groups, ZERO, work.group_weight[n_groups], weight)
         alone = absolute_of_rows(work, keys, work.group_start[n_groups], len(keys), work.group_weight[n_groups])
         return both - alone, alone
-    return moments_disorder(weight, mean, squares, work.mean, work.criterion), 0.0
+    return disorder_of_moments(work, weight, mean, squares), 0.0
 
 
 @kernel
@@ -263,7 +264,7 @@ def sweep_moments(work, n_groups, with_missing, backward, out):
     for step in range(n_groups):
         j = n_groups - 1 - step if backward else step
         weight, mean, squares = join_group(work, work.order[j], weight, mean, squares)
-        out[j] = moments_disorder(weight, mean, squares, work.mean, work.criterion)
+        out[j] = disorder_of_moments(work, weight, mean, squares)
 
 
 @kernel
@@ -318,12 +319,8 @@ def rate_gaps_apart_numbers(work, keys, n_groups, column):
         return
     known, missing = known_and_missing_disorder(work, keys, n_groups)
     if work.criterion != ABSOLUTE_ERROR:
-        missing = moments_disorder(
-            work.group_weight[n_groups],
-            work.group_mean[n_groups],
-            work.group_squares[n_groups],
-            work.mean,
-            work.criterion,
+        missing = disorder_of_moments(
+            work, work.group_weight[n_groups], work.group_mean[n_groups], work.group_squares[n_groups]
         )
     gain = work.disorder - (known + missing)
     if gain > -np.inf:
@@ -361,9 +358,7 @@ def disorder_with(work, keys, n_groups, chosen, others, gaps_to):
         w2, m2, s2 = join_group(work, n_groups, w2, m2, s2)
     if work.criterion == ABSOLUTE_ERROR:
         return absolute_of_sides(work, keys, n_groups, gaps_to, w1, w2) - work.gaps_disorder
-    return moments_disorder(w1, m1, s1, work.mean, work.criterion) + moments_disorder(
-        w2, m2, s2, work.mean, work.criterion
-    )
+    return disorder_of_moments(work, w1, m1, s1) + disorder_of_moments(work, w2, m2, s2)
 
 
 @kernel
@@ -444,7 +439,7 @@ def branch_disorder(work, n_groups, g, with_missing):
         weight, mean, squares = join_group(work, n_groups, weight, mean, squares)
     if work.criterion == POISSON and mean <= 0.0:
         return 0.0
-    return moments_disorder(weight, mean, squares, work.mean, work.criterion)
+    return disorder_of_moments(work, weight, mean, squares)
 
 
 @kernel
@@ -512,11 +507,14 @@ def search_number_subsets(work, keys, n_groups, column):
     """Find the best way to part the categories in two: by ordering them where that is exact, else by trying all.
 
     Ordering by the mean holds the best split where the disorder depends on a side's mean alone (Fisher 1958) and
-    no limit on the sides interferes.
+    no limit on the sides interferes. Nobody knows that of a criterion of the user's; there the ordering is only looked
+    at first, so that of equal splits the same one is taken.
     """
-    by_mean = work.criterion == SQUARED_ERROR or work.criterion == POISSON
+    by_mean = (
+        work.criterion == SQUARED_ERROR or work.criterion == POISSON or (work.criterion == OWN and work.among == 1)
+    )
     if by_mean or n_groups > MAX_EXHAUSTIVE:
-        if sweep_number_subsets(work, keys, n_groups, column):
+        if sweep_number_subsets(work, keys, n_groups, column) and work.criterion != OWN:
             return
     if n_groups <= MAX_EXHAUSTIVE:
         for pattern in range(1, 1 << (n_groups - 1)):

@@ -11,6 +11,7 @@ import numpy as np
 
 from treewright.growth.engine import run_plain
 from treewright.growth.forest_engine import choose_forest_form
+from treewright.growth.jit import compile_row_loop
 
 NOT_A_PAIR = "the loss must return gradient and hessian, one number per row each"
 
@@ -57,18 +58,9 @@ class OwnFunction:
         """The compiled loop over rows, or None if the function has to be called as it is."""
         if choose_forest_form() is run_plain:
             return None
-        import numba
         from numba.core.errors import NumbaError
 
-        of_row = numba.njit(nogil=True, error_model="numpy")(self.function)
-
-        @numba.njit(nogil=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
-        def drive(predictions: Any, targets: Any, gradients: Any, hessians: Any) -> None:
-            for i in range(np.uint64(len(predictions))):
-                g, h = of_row(predictions[i], targets[i])
-                gradients[i] = g
-                hessians[i] = h
-
+        drive = compile_row_loop(self.function)
         empty = np.empty(0)
         try:
             drive(empty, empty, empty, empty)

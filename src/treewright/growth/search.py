@@ -8,8 +8,9 @@ import numpy as np
 
 from treewright.growth.absolute import prepare_medians
 from treewright.growth.categories import group_counts, group_keys, search_categories
-from treewright.growth.criteria import ABSOLUTE_ERROR, GAIN_RATIO, POISSON, SDR, SQUARED_ERROR, class_disorder
+from treewright.growth.criteria import ABSOLUTE_ERROR, GAIN_RATIO, OWN, POISSON, SDR, SQUARED_ERROR
 from treewright.growth.draws import draw_below
+from treewright.growth.impurity import disorder_of_classes, disorder_of_moments
 from treewright.growth.jit import kernel
 from treewright.growth.layout import (
     CLOSE,
@@ -40,6 +41,7 @@ from treewright.growth.thresholds import (
     scan_counts_classes,
     scan_counts_two_classes,
     scan_keys_classes,
+    scan_keys_own,
     scan_keys_two_classes,
 )
 
@@ -71,7 +73,7 @@ def measure_classes(work, lo, hi):
         largest = max(largest, totals[k])
         n_present += 1 if totals[k] > 0.0 else 0
     pure = n_present < 2 or (work.quinlan and weight - largest < CLOSE)
-    return weight, class_disorder(totals, weight, work.criterion), pure
+    return weight, disorder_of_classes(work, totals, weight), pure
 
 
 @kernel
@@ -101,6 +103,8 @@ def measure_numbers(work, lo, hi):
     if work.criterion == ABSOLUTE_ERROR:
         median, distances = prepare_medians(work, lo, hi)
         return weight, median, distances, pure
+    if work.criterion == OWN:
+        return weight, mean, disorder_of_moments(work, weight, mean, squares), pure
     return weight, mean, squares, pure
 
 
@@ -291,6 +295,8 @@ def search_classes(work, column):
         scan_keys_two_classes(work, keys, column)
     elif work.quinlan and work.n_classes == 2 and (work.n_missing == 0 or leaves_gaps_out(work)):
         scan_two_classes(work, keys, column)
+    elif work.criterion == OWN and work.n_missing == 0 and not work.random_cuts:
+        scan_keys_own(work, keys, column)
     else:
         scan_keys_classes(work, keys, column)
 
@@ -343,7 +349,12 @@ def draw_columns(work):
 
 @kernel
 def is_perfect(work):
-    """Does the split found so far leave no disorder, so that no later column can beat it? Common in small nodes."""
+    """Does the split found so far leave no disorder, so that no later column can beat it? Common in small nodes.
+
+    Of a criterion of the user's nobody knows how low it can go.
+    """
+    if work.criterion == OWN:
+        return False
     if work.quinlan or work.among > 1 or work.filled == 0 or work.criterion == GAIN_RATIO:
         return False
     return work.slot_gain[0] >= work.spread * (1.0 - TIE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from treewright.growth.criteria import ERROR, GAIN_RATIO
+from treewright.growth.criteria import ERROR, GAIN_RATIO, OWN
 from treewright.growth.jit import kernel
 from treewright.growth.layout import CLOSE, NONE, SUBSET_SPLIT, THRESHOLD_SPLIT, TIE, set_bit
 
@@ -20,6 +20,8 @@ def tie_width(work):
     """How far apart two scores must be to differ; a gain ratio is a share already. Weka's C4.5 is more generous."""
     if work.quinlan:
         return CLOSE * work.weight
+    if work.criterion == OWN:
+        return TIE * abs(work.spread) + work.own_tie * work.weight
     return TIE if uses_ratio(work) else TIE * work.spread
 
 
@@ -65,7 +67,12 @@ def move_slot(work, source, target):
 
 @kernel
 def open_slot(work, score, gain, column, kind, missing_branch, balance):
-    """Make room for a split and return its slot, or -1 if it is not among the best."""
+    """Make room for a split and return its slot, or -1 if it is not among the best.
+
+    By a criterion of the user's a split may be worse than none. The known criteria are concave, so nothing is lost.
+    """
+    if work.criterion == OWN and gain < -tie_width(work):
+        return NONE
     last = work.among - 1
     if work.filled > last and not is_better(work, last, score, balance, column):
         return NONE

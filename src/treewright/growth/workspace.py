@@ -43,6 +43,8 @@ class Recipe(NamedTuple):
     quinlan: bool
     gaps: int = 0
     max_p_value: float = 1.0
+    own: Any = 0  # a criterion of the user's: the function, and for compiled kernels its address
+    own_tie: float = 0.0  # what its answers may differ by although they mean the same
 
 
 class Data(NamedTuple):
@@ -114,6 +116,8 @@ RECIPE = [
     ("quinlan", FLAG),
     ("gaps", WHOLE),
     ("max_p_value", REAL),
+    ("own", WHOLE),
+    ("own_tie", REAL),
 ]
 
 # The node being searched.
@@ -160,6 +164,8 @@ ROOM = [
     ("group", REALS),  # of the rows with one value
     ("ahead_weight", REALS),  # surrogates: the most weight of a branch from each position of a sorted column on
     ("ahead_way", WHOLES),  # and of which branch
+    ("moments", REALS),  # what a criterion of the user's is asked about: weight, mean and variance
+    ("room_of_own", REALS),  # for its copy of the figures; then 1 if it gave no finite number, and the figures of that
 ]
 
 # The values of a column that occur at a node, one group each, in the order of their codes. For a numeric target
@@ -306,6 +312,8 @@ def take_recipe(work, recipe):
     work.quinlan = recipe.quinlan
     work.gaps = recipe.gaps
     work.max_p_value = recipe.max_p_value
+    work.own = recipe.own
+    work.own_tie = recipe.own_tie
 
 
 @part
@@ -364,6 +372,8 @@ def make_arrays(data: Data, recipe: Recipe, n_rows: int) -> Any:
         "ahead_way": n_rows if recipe.gaps == SURROGATE else 0,
         "state": 1,
         "progress": 9,
+        "moments": 3,
+        "room_of_own": 2 * (data.n_classes or 3) + 1,
         "marks": 4,
     }
     sizes |= dict.fromkeys(("totals", "left", "known", "missing", "first", "second", "group"), width)
@@ -383,7 +393,7 @@ def make_arrays(data: Data, recipe: Recipe, n_rows: int) -> Any:
     sizes |= dict.fromkeys((name for name in ARRAYS if name.startswith("node_surrogate")), (0, n_surrogates))
     sizes |= {"node_distribution": (0, width), "set_words": 0, "heap": 0, "deferred": 0}
     made = {name: np.empty(sizes[name], kind[0]) for name, kind in ARRAYS.items() if name not in Data._fields}
-    for name in ("progress", "counts", "code_rows", "marks"):
+    for name in ("progress", "counts", "code_rows", "marks", "room_of_own"):
         made[name][:] = 0
     arrays = Arrays(**{name: getattr(data, name, made.get(name)) for name in ARRAYS})
     return with_more_room(arrays, min(2 * n_rows, 1024) + n_branches, n_branches + 66)

@@ -154,7 +154,12 @@ class TreeLearner(TableLearner):
             unseen=check_unseen(getattr(self, "unseen", "as_missing")),
             rows_of_file=len(training.table),
         )
-        return tree if filling is None else tree.replace(filling=filling)
+        tree = tree if filling is None else tree.replace(filling=filling)
+        if isinstance(plan.criterion, str):
+            return tree
+        from treewright.growth.own_criterion import name_of
+
+        return tree.replace(own_criterion=name_of(plan.criterion))
 
     def _check_pruning(self) -> None:
         if getattr(self, "prune", None) is not None:
@@ -172,7 +177,7 @@ class TreeLearner(TableLearner):
 
     def _plan(self) -> Plan:
         """The choices of the recipe and of the user, checked."""
-        return check_plan({**self._recipe, **self.get_params(deep=False)}, self._criteria)
+        return check_plan({**self._recipe, **self.get_params(deep=False)}, self._criteria, single=True)
 
     def _grow_from(self, training: Training) -> Tree:
         """A tree like the one that `fit` would grow from these rows; the learner itself stays as it is."""

@@ -59,7 +59,7 @@ class Plan:
     5
     """
 
-    criterion: str = "gini"
+    criterion: str | Callable[..., Any] = "gini"
     categorical: str = "subset"
     candidates: str | tuple[str, float] = "midpoints"
     splitter: str | tuple[str, int] = "best"
@@ -89,7 +89,7 @@ class Plan:
         """The recipe for a table of this size."""
         # Imported here because only growing needs them.
         from treewright.growth import layout
-        from treewright.growth.criteria import CRITERIA
+        from treewright.growth.criteria import CRITERIA, OWN
         from treewright.growth.workspace import Recipe
 
         modes = {
@@ -106,7 +106,7 @@ class Plan:
         }
         among = self.splitter[1] if isinstance(self.splitter, tuple) else 1
         return Recipe(
-            criterion=CRITERIA[self.criterion],
+            criterion=CRITERIA[self.criterion] if isinstance(self.criterion, str) else OWN,
             categorical=int(modes[self.categorical]),
             class_boundaries=self.candidates == "class_boundaries",
             random_cuts=self.splitter == "random",
@@ -120,10 +120,11 @@ class Plan:
             quinlan=self.quinlan,
             gaps=int(gaps[self.missing]) if self.missing in gaps else int(layout.LEARNED),
             max_p_value=self.max_p_value,
+            own=0 if isinstance(self.criterion, str) else self.criterion,
         )
 
 
-def check_plan(parameters: Mapping[str, Any], criteria: tuple[str, ...]) -> Plan:
+def check_plan(parameters: Mapping[str, Any], criteria: tuple[str, ...], *, single: bool = False) -> Plan:
     """Check the parameters that shape a tree; others in the mapping are not looked at.
 
     Parameters
@@ -132,6 +133,8 @@ def check_plan(parameters: Mapping[str, Any], criteria: tuple[str, ...]) -> Plan
         Parameters by name; a parameter that is not there keeps the default of `Plan`.
     criteria : tuple of str
         The criteria that the target allows, its default first.
+    single : bool, default=False
+        Whether this is for a single tree, which takes a criterion of the user's, too.
 
     >>> check_plan({"max_depth": -1}, CLASS_CRITERIA)
     Traceback (most recent call last):
@@ -140,7 +143,7 @@ def check_plan(parameters: Mapping[str, Any], criteria: tuple[str, ...]) -> Plan
     """
     known = {field.name for field in fields(Plan)}
     chosen = {"criterion": criteria[0], **{name: parameters[name] for name in parameters if name in known}}
-    _check_choice("criterion", chosen["criterion"], criteria)
+    _check_criterion(chosen, criteria, single)
     if criteria[0] in NUMBER_CRITERIA and _is_text(chosen.get("candidates"), "class_boundaries"):
         raise ValueError(
             "candidates is 'class_boundaries', but a regressor's target has no classes; "
@@ -151,6 +154,39 @@ def check_plan(parameters: Mapping[str, Any], criteria: tuple[str, ...]) -> Plan
     if plan.oblivious:
         _check_oblivious(plan)
     return plan
+
+
+def _check_criterion(chosen: Mapping[str, Any], criteria: tuple[str, ...], single: bool) -> None:
+    """One of the names, or for a single tree a function that measures impurity."""
+    criterion = chosen["criterion"]
+    oblivious = chosen.get("oblivious", False)
+    takes_functions = single and not oblivious
+    if not callable(criterion):
+        # Whoever writes a name means one of these.
+        either = ", or a function that measures impurity" if takes_functions and not isinstance(criterion, str) else ""
+        _check_choice("criterion", criterion, criteria, either)
+        return
+    if not takes_functions:
+        who = "which oblivious trees do not take" if oblivious else "which only single trees take"
+        raise ValueError(f"criterion is a function, {who}; give {_listed(criteria)}")
+    _check_arguments(criterion, of_classes=criteria[0] in CLASS_CRITERIA)
+    if _is_text(chosen.get("candidates"), "class_boundaries"):
+        raise ValueError(
+            "candidates is 'class_boundaries', but an own criterion may have its best split elsewhere; use 'midpoints'"
+        )
+
+
+def _check_arguments(criterion: Callable[..., Any], *, of_classes: bool) -> None:
+    from treewright.growth.own_criterion import name_of, takes
+
+    if takes(criterion, 1 if of_classes else 3):
+        return
+    expected = (
+        "a classifier calls it with one argument, the class weights of a node"
+        if of_classes
+        else "a regressor calls it with three arguments, weight, mean and variance of the target at a node"
+    )
+    raise ValueError(f"criterion {name_of(criterion)!r} takes other arguments; {expected}")
 
 
 def _check_oblivious(plan: Plan) -> None:
@@ -221,11 +257,14 @@ def _is_text(value: object, *choices: str) -> bool:
     return isinstance(value, str) and value in choices
 
 
-def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> Any:
+def _check_choice(name: str, value: Any, choices: tuple[str, ...], either: str = "") -> Any:
     if not _is_text(value, *choices):
-        listed = ", ".join(repr(choice) for choice in choices[:-1])
-        raise parameter_error(name, value, f"one of {listed} or {choices[-1]!r}")
+        raise parameter_error(name, value, f"{_listed(choices)}{either}")
     return value
+
+
+def _listed(choices: tuple[str, ...]) -> str:
+    return f"one of {', '.join(repr(choice) for choice in choices[:-1])} or {choices[-1]!r}"
 
 
 def _check_categorical(name: str, value: Any) -> Any:

@@ -453,6 +453,11 @@ def _prune_by_estimated_error(model: Any, tree: Tree, confidence: float, X: Any,
     variant = getattr(model, "variant", "j48")
     if X is None and y is None:
         return _prune_by_bounds(tree, None, confidence, variant)
+    if tree.own_criterion is not None:
+        raise ValueError(
+            f"raising works impurities out anew, and a tree keeps only the name of its own criterion "
+            f"{tree.own_criterion!r}; leave X and y out"
+        )
     values, answers, weights = _read_rows(model, tree, X, y, sample_weight, "error_based pruning with raising")
     if isinstance(model, TreeLearner):
         plan = model._plan()

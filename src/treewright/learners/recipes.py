@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -280,10 +280,13 @@ def _first_of_close(line: np.ndarray, largest: float) -> float:
 
 
 class CARTClassifier(TreeClassifier):
-    """CART (Breiman, Friedman, Olshen and Stone 1984) for classes: Gini impurity and binary splits only.
+    """CART (Breiman, Friedman, Olshen and Stone 1984) for classes: binary splits, by Gini impurity as a rule.
 
     Parameters
     ----------
+    criterion : {"gini", "information_gain"} or function, default="gini"
+        How a split is rated: by the Gini impurity, by information as R's rpart offers it, too, or by one of your own.
+        A function of your own gets the array of a node's class weights and returns its impurity: `docs/criteria.md`.
     max_depth : int or None, default=None
         Most tests from the root to a leaf. Lower it for a tree that can be read and that overfits less.
     min_samples_split : int or float, default=2
@@ -291,7 +294,7 @@ class CARTClassifier(TreeClassifier):
     min_samples_leaf : int or float, default=1
         Least rows, or share of all rows, on both sides of a split. Raise it for noisy data.
     min_gain : float, default=0.0
-        Least decrease of the Gini impurity.
+        Least decrease of the impurity.
     max_p_value : float, default=1.0
         A split is only made if its classes would be spread over the branches like this by chance with no more than
         this probability (the chi-squared test). 0.05 or 0.01 stop growth early; 1.0 tests nothing.
@@ -334,11 +337,13 @@ class CARTClassifier(TreeClassifier):
     outlook != overcast: no (10.0/5.0)
     """
 
-    _recipe: ClassVar[Mapping[str, Any]] = {"criterion": "gini", "categorical": "subset"}
+    _recipe: ClassVar[Mapping[str, Any]] = {"categorical": "subset"}
+    _criteria = ("gini", "information_gain")
 
     def __init__(
         self,
         *,
+        criterion: str | Callable[..., float] = "gini",
         max_depth: int | None = None,
         min_samples_split: int | float = 2,
         min_samples_leaf: int | float = 1,
@@ -357,6 +362,7 @@ class CARTClassifier(TreeClassifier):
         numeric_features: Any = None,
         n_jobs: int | None = None,
     ) -> None:
+        self.criterion = criterion
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
@@ -377,10 +383,15 @@ class CARTClassifier(TreeClassifier):
 
 
 class CARTRegressor(TreeRegressor):
-    """CART (Breiman, Friedman, Olshen and Stone 1984) for numbers: squared error and binary splits only.
+    """CART (Breiman, Friedman, Olshen and Stone 1984) for numbers: binary splits, by squared error as a rule.
 
     Parameters
     ----------
+    criterion : {"squared_error", "absolute_error"} or function, default="squared_error"
+        How a split is rated, and what a leaf answers: its mean, or with the absolute error its median (both are in
+        the book).
+        A function of your own gets weight, mean and variance of a node's targets and returns its impurity:
+        `docs/criteria.md`.
     max_depth : int or None, default=None
         Most tests from the root to a leaf. Lower it for a tree that can be read and that overfits less.
     min_samples_split : int or float, default=2
@@ -388,7 +399,7 @@ class CARTRegressor(TreeRegressor):
     min_samples_leaf : int or float, default=1
         Least rows, or share of all rows, on both sides of a split. Raise it for noisy data.
     min_gain : float, default=0.0
-        Least decrease of the mean squared error.
+        Least decrease of the impurity: of the mean squared error, or of the criterion chosen.
     max_leaf_nodes : int or None, default=None
         Most leaves; the node whose split gains most is split first.
     prune : str or None, default="cost_complexity"
@@ -419,11 +430,13 @@ class CARTRegressor(TreeRegressor):
     rooms > 2.5: 20 (2.0)
     """
 
-    _recipe: ClassVar[Mapping[str, Any]] = {"criterion": "squared_error", "categorical": "subset"}
+    _recipe: ClassVar[Mapping[str, Any]] = {"categorical": "subset"}
+    _criteria = ("squared_error", "absolute_error")
 
     def __init__(
         self,
         *,
+        criterion: str | Callable[..., float] = "squared_error",
         max_depth: int | None = None,
         min_samples_split: int | float = 2,
         min_samples_leaf: int | float = 1,
@@ -438,6 +451,7 @@ class CARTRegressor(TreeRegressor):
         numeric_features: Any = None,
         n_jobs: int | None = None,
     ) -> None:
+        self.criterion = criterion
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
@@ -458,8 +472,9 @@ class DecisionStumpClassifier(TreeClassifier):
 
     Parameters
     ----------
-    criterion : {"gini", "information_gain", "gain_ratio", "error"}, default="gini"
+    criterion : {"gini", "information_gain", "gain_ratio", "error"} or function, default="gini"
         How the split is rated.
+        A function of your own gets the array of a node's class weights and returns its impurity: `docs/criteria.md`.
     categorical : {"subset", "multiway", "one_vs_rest"}, default="subset"
         How a column of categories is split.
     min_samples_leaf : int or float, default=1
@@ -499,7 +514,7 @@ class DecisionStumpClassifier(TreeClassifier):
     def __init__(
         self,
         *,
-        criterion: str = "gini",
+        criterion: str | Callable[..., float] = "gini",
         categorical: str = "subset",
         min_samples_leaf: int | float = 1,
         missing: Any = "learned",
@@ -529,8 +544,10 @@ class DecisionStumpRegressor(TreeRegressor):
 
     Parameters
     ----------
-    criterion : {"squared_error", "sdr", "absolute_error", "poisson"}, default="squared_error"
+    criterion : {"squared_error", "sdr", "absolute_error", "poisson"} or function, default="squared_error"
         How the split is rated, and what a leaf answers: its mean, or with the absolute error its median.
+        A function of your own gets weight, mean and variance of a node's targets and returns its impurity:
+        `docs/criteria.md`.
     categorical : {"subset", "multiway", "one_vs_rest"}, default="subset"
         How a column of categories is split.
     min_samples_leaf : int or float, default=1
@@ -561,7 +578,7 @@ class DecisionStumpRegressor(TreeRegressor):
     def __init__(
         self,
         *,
-        criterion: str = "squared_error",
+        criterion: str | Callable[..., float] = "squared_error",
         categorical: str = "subset",
         min_samples_leaf: int | float = 1,
         missing: Any = "learned",
@@ -585,8 +602,9 @@ class RandomTreeClassifier(TreeClassifier):
 
     Parameters
     ----------
-    criterion : {"gini", "information_gain", "gain_ratio", "error"}, default="gini"
+    criterion : {"gini", "information_gain", "gain_ratio", "error"} or function, default="gini"
         How a split is rated.
+        A function of your own gets the array of a node's class weights and returns its impurity: `docs/criteria.md`.
     categorical : {"subset", "multiway", "one_vs_rest"}, default="subset"
         How a column of categories is split.
     max_features : int, float, "sqrt", "log2" or None, default="sqrt"
@@ -630,7 +648,7 @@ class RandomTreeClassifier(TreeClassifier):
     def __init__(
         self,
         *,
-        criterion: str = "gini",
+        criterion: str | Callable[..., float] = "gini",
         categorical: str = "subset",
         max_features: int | float | str | None = "sqrt",
         max_depth: int | None = None,
@@ -668,8 +686,10 @@ class RandomTreeRegressor(TreeRegressor):
 
     Parameters
     ----------
-    criterion : {"squared_error", "sdr", "absolute_error", "poisson"}, default="squared_error"
+    criterion : {"squared_error", "sdr", "absolute_error", "poisson"} or function, default="squared_error"
         How a split is rated, and what a leaf answers: its mean, or with the absolute error its median.
+        A function of your own gets weight, mean and variance of a node's targets and returns its impurity:
+        `docs/criteria.md`.
     categorical : {"subset", "multiway", "one_vs_rest"}, default="subset"
         How a column of categories is split.
     max_features : int, float, "sqrt", "log2" or None, default="sqrt"
@@ -705,7 +725,7 @@ class RandomTreeRegressor(TreeRegressor):
     def __init__(
         self,
         *,
-        criterion: str = "squared_error",
+        criterion: str | Callable[..., float] = "squared_error",
         categorical: str = "subset",
         max_features: int | float | str | None = "sqrt",
         max_depth: int | None = None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from treewright.learners.base import TreeClassifier, TreeRegressor
@@ -12,9 +13,10 @@ class DecisionTreeClassifier(TreeClassifier):
 
     Parameters
     ----------
-    criterion : {"gini", "information_gain", "gain_ratio", "error"}, default="gini"
+    criterion : {"gini", "information_gain", "gain_ratio", "error"} or function, default="gini"
         How a split is rated. Gini and information gain rarely differ; the gain ratio holds back columns with
         many categories; the error is easy to explain, but blind to splits that help only later.
+        A function of your own gets the array of a node's class weights and returns its impurity: `docs/criteria.md`.
     categorical : {"subset", "multiway", "one_vs_rest"}, default="subset"
         How a column of categories is split: into the best two groups, into a branch per category (as ID3
         does, easy to read with few categories), or one category against all others.
@@ -106,7 +108,7 @@ class DecisionTreeClassifier(TreeClassifier):
     def __init__(
         self,
         *,
-        criterion: str = "gini",
+        criterion: str | Callable[..., float] = "gini",
         categorical: str = "subset",
         candidates: str | tuple[str, float] = "midpoints",
         splitter: str | tuple[str, int] = "best",
@@ -160,10 +162,12 @@ class DecisionTreeRegressor(TreeRegressor):
 
     Parameters
     ----------
-    criterion : {"squared_error", "sdr", "absolute_error", "poisson"}, default="squared_error"
+    criterion : {"squared_error", "sdr", "absolute_error", "poisson"} or function, default="squared_error"
         How a split is rated, and what a leaf answers: its mean, or with the absolute error its median, which
         outliers do not move. "sdr" is the reduction of the standard deviation, as in model trees; "poisson"
         is for counts: no split in two leaves a side without any, because its rate would be 0.
+        A function of your own gets weight, mean and variance of a node's targets and returns its impurity:
+        `docs/criteria.md`.
     categorical : {"subset", "multiway", "one_vs_rest"}, default="subset"
         How a column of categories is split: into the best two groups, into a branch per category (ID3 for
         numbers), or one category against all others.
@@ -231,7 +235,7 @@ class DecisionTreeRegressor(TreeRegressor):
     def __init__(
         self,
         *,
-        criterion: str = "squared_error",
+        criterion: str | Callable[..., float] = "squared_error",
         categorical: str = "subset",
         candidates: str | tuple[str, float] = "midpoints",
         splitter: str | tuple[str, int] = "best",

@@ -74,6 +74,7 @@ def draw(tree: Tree, *, max_depth: int | None = None, max_categories: int | None
         raise ValueError(f"max_categories is how many to write, 1 or more, not {max_categories}")
     lines = list(_lines(tree, max_depth, max_categories, missing))
     lines += ["", f"Number of leaves: {tree.n_leaves}", f"Size of the tree: {tree.n_nodes}"]
+    lines += [] if tree.own_criterion is None else [f"Criterion: {tree.own_criterion}"]
     return "\n".join(lines)
 
 

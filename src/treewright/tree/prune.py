@@ -339,7 +339,7 @@ class PruningPath:
     @property
     def trees(self) -> list[Tree]:
         """All trees of the sequence, each nested in the one before."""
-        slack = SAME_PRICE * max(float(self.risks[-1]), 1e-300)
+        slack = SAME_PRICE * max(abs(float(self.risks[-1])), 1e-300)
         return [cut(self.tree, self.node_alphas <= alpha + slack) for alpha in self.alphas]
 
     def as_dict(self) -> dict[str, np.ndarray]:
@@ -376,7 +376,7 @@ def weakest_links(tree: Tree, risk: str = "error") -> tuple[np.ndarray, PruningP
     whole = np.array([[0.0, tree.n_leaves, risks[leaf].sum()]])
     steps = np.concatenate([whole, steps[:n_steps]])
     # Steps of one price are one step; the last of them counts.
-    last = np.append(np.diff(steps[:, 0]) > SAME_PRICE * max(risks[0], 1e-300), True)
+    last = np.append(np.diff(steps[:, 0]) > SAME_PRICE * max(abs(risks[0]), 1e-300), True)
     path = PruningPath(steps[last, 0], steps[last, 1].astype(np.int64), steps[last, 2], tree, alphas)
     return alphas, path
 
@@ -418,7 +418,7 @@ def _losses(tree: Tree, values: np.ndarray, answers: np.ndarray) -> np.ndarray:
 def prune_by_cost_complexity(tree: Tree, alpha: float, risk: str = "error") -> Tree:
     """The smallest tree with the least risk plus alpha per leaf (Breiman et al. 1984)."""
     alphas, _ = weakest_links(tree, risk)
-    slack = SAME_PRICE * max(float(node_risks(tree, risk)[0]), 1e-300)
+    slack = SAME_PRICE * max(abs(float(node_risks(tree, risk)[0])), 1e-300)
     return cut(tree, alphas <= alpha + slack)
 
 

@@ -149,6 +149,7 @@ class Tree:
     costs : what it costs to answer one class (a column each) for another (a row each); None if all errors are alike.
     smoothing : how class shares are kept from 0 and 1: ("laplace", rows to add per class), ("m_estimate", rows to add
         in all, spread as at the root), or None.
+    own_criterion : the name of the user's function that impurity and gain are figures of, None for a known criterion.
 
     >>> from treewright.table.column import Kind
     >>> whole = np.zeros(3, dtype=np.int64)
@@ -198,6 +199,7 @@ class Tree:
     surrogates: Surrogates | None = None
     costs: np.ndarray | None = None
     smoothing: tuple[str, float] | None = None
+    own_criterion: str | None = None
 
     def __post_init__(self) -> None:
         _check(self)
@@ -333,7 +335,8 @@ class Tree:
 
     def to_dict(self) -> dict[str, Any]:
         """The whole tree as nested plain Python values, ready for JSON."""
-        return self.root.to_dict()
+        named = {} if self.own_criterion is None else {"criterion": self.own_criterion}
+        return {**named, **self.root.to_dict()}
 
     def replace(self, **arrays: Any) -> Tree:
         """A new tree with some of its fields exchanged."""
@@ -564,7 +567,7 @@ def _counts_within(lengths: np.ndarray) -> np.ndarray:
 
 
 # What a tree has besides one entry per node.
-NO_ARRAYS = ("columns", "target", "unseen", "filling", "tolerance", "surrogates", "costs", "smoothing")
+NO_ARRAYS = ("columns", "target", "unseen", "filling", "tolerance", "surrogates", "costs", "smoothing", "own_criterion")
 
 
 def _array_names(tree: Tree) -> list[str]:
