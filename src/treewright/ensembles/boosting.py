@@ -516,7 +516,7 @@ class GradientBoostingClassifier(ClassAnswers, Boosting):
     >>> iris = datasets.load_iris()
     >>> model = GradientBoostingClassifier(n_estimators=20, random_state=0).fit(iris.X, iris.y)
     >>> round(model.score(iris.X, iris.y), 2)
-    0.97
+    1.0
     """
 
     def __init__(
