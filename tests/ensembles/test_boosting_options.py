@@ -409,3 +409,37 @@ def test_limits_keep_trees_small(limits, words):
     X, y = scikit.load_diabetes(return_X_y=True)
     model = GradientBoostingRegressor(n_estimators=2, **limits).fit(X, y)
     assert np.diff(model.forests_[0].leaf_start).max() == words
+
+
+@pytest.mark.parametrize(
+    ("own", "built_in"),
+    [
+        (lambda prediction, target: (prediction - target, 1.0), "squared"),
+        (lambda prediction, target: (1.0 if prediction > target else -1.0, 1.0), "absolute"),
+    ],
+    ids=["squared", "absolute"],
+)
+def test_a_loss_of_ones_own_is_judged_by_how_it_falls(own, built_in):
+    X, y = scikit.load_diabetes(return_X_y=True)
+    shape = {"n_estimators": 60, "learning_rate": 1.0 if built_in == "absolute" else 0.1, "random_state": 0}
+    mine = GradientBoostingRegressor(loss=own, **shape).fit(X[:300], y[:300], validation=(X[300:], y[300:]))
+    start = np.full(142, mine.initial_[0])
+    sizes = {"squared": lambda error: 0.5 * error**2, "absolute": np.abs}
+    first = sizes[built_in](start - y[300:]).mean()
+    stages = [sizes[built_in](stage - y[300:]).mean() - first for stage in mine.staged_predict(X[300:])]
+    np.testing.assert_allclose(mine.history_[: len(stages)], stages, rtol=0.1, atol=0.1)
+    assert mine.n_estimators_ > 5
+
+
+def test_a_loss_with_a_negative_hessian_is_refused():
+    with pytest.raises(ValueError, match="hessian that is negative"):
+        GradientBoostingRegressor(loss=lambda prediction, target: (prediction - target, -1.0), n_estimators=3).fit(
+            {"x": list(range(40))}, np.arange(40.0)
+        )
+
+
+def test_rounds_of_another_loss_are_not_added():
+    X, y = scikit.load_diabetes(return_X_y=True)
+    model = GradientBoostingRegressor(n_estimators=2, warm_start=True).fit(X, y)
+    with pytest.raises(ValueError, match="of the same loss"):
+        model.set_params(n_estimators=4, loss="poisson").fit(X, y)

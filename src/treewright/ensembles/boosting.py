@@ -260,6 +260,8 @@ class Boosting(TableLearner):
             return []
         same = training.columns == self.columns_ and training.target == self.target_
         same = same and len(self.forests_) == plan.loss.n_outputs
+        if type(self.loss_) is not type(plan.loss):
+            raise ValueError("warm_start adds rounds of the same loss; set warm_start=False to begin anew with another")
         if not same or not np.array_equal(self.forests_[0].bins.cuts, plan.bins.cuts):
             raise ValueError(OTHER_TABLE)
         return self.forests_
@@ -654,7 +656,8 @@ class GradientBoostingRegressor(NumberAnswers, Boosting):
         What is made small: "squared" error, "absolute" error (leaves answer medians), "huber" (squared, but linear for
         the largest tenth of the errors), "quantile", the deviances "poisson", "gamma" and "tweedie" (of numbers not
         below 0, by their logarithm), or a function of prediction and target that returns gradient and hessian; it is
-        compiled for one row at a time.
+        compiled for one row at a time. Its hessian must not be negative; `history_` then tells by how much the loss is
+        less than at the start.
     quantile : float, default=0.5
         For loss="quantile": the share of targets below the answer.
     tweedie_power : float, default=1.5

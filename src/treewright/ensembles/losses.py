@@ -26,6 +26,9 @@ from treewright.learners.parameters import is_real, parameter_error
 NUMBER_LOSSES = ("squared", "absolute", "huber", "quantile", "poisson", "gamma", "tweedie")
 CLASS_LOSSES = ("log_loss", "exponential")
 
+# Places between 0 and 1 with their shares by which a function is summed from one to the other (Gauss and Legendre).
+ON_THE_WAY = [0.5 * (line + shift) for line, shift in zip(np.polynomial.legendre.leggauss(12), (1.0, 0.0), strict=True)]
+
 # Shares of classes are kept this far from 0 and 1 before logarithms are taken.
 CLOSE_TO_SURE = 1e-15
 
@@ -223,9 +226,11 @@ class Own(Loss):
     def __init__(self, function: Callable[..., Any], of_classes: bool) -> None:
         self.function = OwnFunction(function)
         self.of_classes = of_classes
+        self.start = 0.0
 
     def begin(self, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        return np.zeros(1) if self.of_classes else np.array([np.average(targets, weights=weights)])
+        self.start = 0.0 if self.of_classes else float(np.average(targets, weights=weights))
+        return np.array([self.start])
 
     def fill(
         self,
@@ -245,8 +250,12 @@ class Own(Loss):
             h *= weights[taken]
 
     def value(self, scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> float:
-        # What is lost is not known, only how it changes: a gradient without length is the best there is.
-        return float(np.average(np.abs(self.derive(scores, targets)[0][0]), weights=weights))
+        """The mean loss less that of the score which all rows begin with: the gradient summed on the way from there."""
+        way = scores - self.start
+        steps = [
+            share * self.derive(self.start + place * way, targets)[0] for place, share in zip(*ON_THE_WAY, strict=True)
+        ]
+        return float(np.average((way * np.sum(steps, axis=0))[0], weights=weights))
 
     def answer(self, scores: np.ndarray) -> np.ndarray:
         if not self.of_classes:

@@ -46,6 +46,8 @@ class OwnFunction:
             self._call(predictions, targets, gradients, hessians)
         if not (np.isfinite(gradients).all() and np.isfinite(hessians).all()):
             raise ValueError("the loss returned a gradient or hessian that is not finite; check it for these targets")
+        if hessians.size and (hessians.min() < 0.0 or hessians.max() == 0.0):
+            raise ValueError("the loss returned a hessian that is negative, or 0 for all rows; 1.0 is a usual choice")
 
     def _call(self, predictions: np.ndarray, targets: np.ndarray, gradients: np.ndarray, hessians: np.ndarray) -> None:
         found = self.function(predictions, targets)
