@@ -15,7 +15,7 @@ from sklearn.base import clone
 from boosted_tables import BOTH, answers, mixed_table, target_of
 from treewright import GradientBoostingClassifier, GradientBoostingRegressor
 from treewright.ensembles import boost_growth
-from treewright.ensembles.boosting import read_interactions
+from treewright.ensembles.boost_options import read_interactions
 from treewright.growth import boost_engine, forest_engine
 from treewright.growth.binning import code_rows, place_bins
 from treewright.growth.boost_engine import Booster, BoostRecipe

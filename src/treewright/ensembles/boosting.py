@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -12,13 +12,18 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from treewright.ensembles.boost_growth import Boosted, BoostPlan, Rows, boost, choose_plan
+from treewright.ensembles.boost_options import (
+    read_column_sample,
+    read_goss,
+    read_interactions,
+    read_recipe,
+    read_share,
+    read_start,
+    read_targets,
+)
 from treewright.ensembles.boost_shapes import (
-    GIVEN_ROUNDS_RATE,
     LEAST_FALL,
     BoostShape,
-    depth_for,
-    leaf_for,
-    rate_for,
     shape_of,
     shapes_for,
     take_shape,
@@ -28,14 +33,13 @@ from treewright.ensembles.forest_base import is_auto, read_monotone
 from treewright.ensembles.losses import Loss, ManyOutputs, Tweedie, read_loss
 from treewright.ensembles.progress import check_progress, follow
 from treewright.growth.binning import MAX_CODES, Bins, code_rows, place_bins
-from treewright.growth.boost_engine import BoostRecipe
 from treewright.growth.engine import usable_threads
 from treewright.growth.forest_engine import choose_forest_form
 from treewright.learners.gaps import refuse_unseen
 from treewright.learners.parameters import is_real, is_whole, parameter_error
 from treewright.learners.tables import ClassAnswers, NumberAnswers, TableLearner, Training
 from treewright.learners.weights import read_weights
-from treewright.table import Table, read_classes, read_frame, read_like, read_numbers
+from treewright.table import Table, read_classes, read_like
 from treewright.table.column import Column
 from treewright.tree import Target
 from treewright.tree.forest import Forest
@@ -45,8 +49,6 @@ MOST_COLUMNS = 1 << 16
 
 # Of "auto": most rounds that are tried.
 MOST_ROUNDS = 1000
-
-GROWTHS = ("auto", "best", "level", "oblivious")
 
 OTHER_TABLE = "warm_start adds rounds to a model of the same table; set warm_start=False to begin anew"
 
@@ -189,12 +191,12 @@ class Boosting(TableLearner):
         shares = read_column_sample(self.column_sample)
         groups = read_interactions(self.interactions, training.columns)
         plan = BoostPlan(
-            recipe=self._recipe(shares, len(training.values)),
+            recipe=read_recipe(self, shares, len(training.values)),
             loss=loss,
             bins=bins,
             monotone=self._directions(training)[statistics.origin],
             groups=None if groups is None else np.ascontiguousarray(groups[:, statistics.origin]),
-            subsample=1.0 if is_auto(self.subsample) else _share("subsample", self.subsample),
+            subsample=1.0 if is_auto(self.subsample) else read_share("subsample", self.subsample),
             goss=read_goss(self.goss, self.subsample),
             column_sample=shares["tree"],
             patience=int(self.patience),
@@ -300,37 +302,6 @@ class Boosting(TableLearner):
     def _directions(self, training: Training) -> np.ndarray:
         return read_monotone(self.monotone, training.columns)
 
-    def _recipe(self, shares: dict[str, float], n_rows: int) -> BoostRecipe:
-        if not is_whole(self.max_leaf_nodes, 2):
-            raise parameter_error("max_leaf_nodes", self.max_leaf_nodes, "a whole number of 2 or more")
-        if not is_auto(self.min_samples_leaf) and not is_whole(self.min_samples_leaf, 1):
-            raise parameter_error("min_samples_leaf", self.min_samples_leaf, "a whole number of 1 or more, or 'auto'")
-        if self.max_depth is not None and not is_whole(self.max_depth, 1):
-            raise parameter_error("max_depth", self.max_depth, "a whole number of 1 or more, or None for no limit")
-        for name in ("min_child_weight", "l1", "l2", "min_split_gain"):
-            if not is_real(getattr(self, name)) or getattr(self, name) < 0.0:
-                raise parameter_error(name, getattr(self, name), "a number of 0 or more")
-        if self.growth not in GROWTHS:
-            raise parameter_error("growth", self.growth, f"one of {', '.join(map(repr, GROWTHS))}")
-        rate = self.learning_rate
-        if not is_auto(rate) and (not is_real(rate) or rate <= 0.0):
-            raise parameter_error("learning_rate", rate, "a number above 0, or 'auto'")
-        growth = "best" if is_auto(self.growth) else self.growth
-        auto_rate = rate_for(n_rows) if is_auto(self.n_estimators) else GIVEN_ROUNDS_RATE
-        return BoostRecipe(
-            growth=growth,
-            max_leaf_nodes=int(self.max_leaf_nodes),
-            max_depth=depth_for(growth, self.max_depth),
-            min_samples_leaf=leaf_for(n_rows) if is_auto(self.min_samples_leaf) else int(self.min_samples_leaf),
-            min_child_weight=float(self.min_child_weight),
-            l1=float(self.l1),
-            l2=float(self.l2),
-            min_split_gain=float(self.min_split_gain),
-            learning_rate=auto_rate if is_auto(rate) else float(rate),
-            level_share=shares["level"],
-            node_share=shares["node"],
-        )
-
     def _choose_rounds(self, plan: BoostPlan, rows: Rows, is_judged: bool) -> tuple[int, BoostPlan, np.ndarray]:
         """How many rounds to boost at most, the plan to do it by, and the losses that told so."""
         auto, share = is_auto(self.n_estimators), self.validation_share
@@ -356,75 +327,6 @@ def move_on(rows: Rows, initial: np.ndarray, earlier: list[Forest]) -> Rows:
     by_row = np.ascontiguousarray(rows.codes.T)
     sums = np.stack([forest.sums(by_row)[:, 0] for forest in earlier])
     return replace(rows, start=rows.scores(initial) + sums)
-
-
-def _share(name: str, value: Any) -> float:
-    if not is_real(value) or not 0.0 < value <= 1.0:
-        raise parameter_error(name, value, "a share above 0.0 and up to 1.0")
-    return float(value)
-
-
-def read_column_sample(column_sample: Any) -> dict[str, float]:
-    """The shares of columns that trees, levels and nodes draw.
-
-    >>> read_column_sample({"node": 0.5})
-    {'tree': 1.0, 'level': 1.0, 'node': 0.5}
-    """
-    if is_auto(column_sample):
-        column_sample = 1.0
-    given = column_sample if isinstance(column_sample, Mapping) else {"tree": column_sample}
-    strange = [name for name in given if name not in ("tree", "level", "node")]
-    if strange:
-        raise ValueError(f"column_sample has a share for {strange[0]!r}; give shares for 'tree', 'level' and 'node'")
-    return {name: _share("column_sample", given.get(name, 1.0)) for name in ("tree", "level", "node")}
-
-
-def read_goss(goss: Any, subsample: Any) -> tuple[float, float] | None:
-    """The shares of rows with large gradients and of others that trees are grown from, None for other ways."""
-    if goss is None or goss is False:
-        return None
-    pair = (0.2, 0.1) if goss is True else goss
-    wrong = not isinstance(pair, tuple | list) or len(pair) != 2
-    if wrong or not all(is_real(share) and share > 0.0 for share in pair) or sum(pair) > 1.0:
-        raise parameter_error("goss", goss, "two shares as (0.2, 0.1) that add up to 1 at most, True or None")
-    if not is_auto(subsample) and subsample != 1.0:
-        raise ValueError("goss and subsample both draw rows; set one of them only")
-    return float(pair[0]), float(pair[1])
-
-
-def read_interactions(interactions: Any, columns: tuple[Column, ...]) -> np.ndarray | None:
-    """Which columns may meet on a path, a line per group; columns in no group are one more group."""
-    if interactions is None:
-        return None
-    if isinstance(interactions, str) and interactions == "none":
-        return np.eye(len(columns), dtype=bool)
-    if isinstance(interactions, str) or not all(isinstance(group, tuple | list | set) for group in interactions):
-        raise parameter_error("interactions", interactions, "a list of groups of columns, 'none' or None")
-    place = {column.name: index for index, column in enumerate(columns)}
-    groups = np.zeros((len(interactions) + 1, len(columns)), dtype=bool)
-    for line, group in zip(groups, interactions, strict=False):
-        for name in group:
-            at: Any = place.get(name, name) if isinstance(name, str) else name
-            if not is_whole(at, 0) or at >= len(columns):
-                raise ValueError(f"interactions names the column {name!r}, which is not in the table")
-            line[int(at)] = True
-    groups[-1] = ~groups.any(axis=0)
-    return groups if groups[-1].any() else groups[:-1]
-
-
-def read_start(initial_score: Any, training: Training, n_outputs: int) -> np.ndarray | None:
-    """The scores that the rows begin with: [output, row]."""
-    if initial_score is None:
-        return None
-    scores = np.asarray(initial_score, dtype=np.float64)
-    n_rows = len(training.kept) if training.kept is not None else len(training.values)
-    scores = scores[:, None] if scores.ndim == 1 else scores
-    if scores.shape != (n_rows, n_outputs):
-        wanted = "one number per row" if n_outputs == 1 else f"{n_outputs} numbers per row"
-        raise ValueError(f"initial_score must have {wanted}, but its shape is {np.shape(initial_score)}")
-    if not np.isfinite(scores).all():
-        raise ValueError("initial_score holds a number that is missing or infinite")
-    return np.ascontiguousarray((scores if training.kept is None else scores[training.kept]).T)
 
 
 class GradientBoostingClassifier(ClassAnswers, Boosting):
@@ -849,17 +751,3 @@ class GradientBoostingRegressor(NumberAnswers, Boosting):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
-
-
-def read_targets(y: Any) -> np.ndarray:
-    """The target as numbers, one per row, or a column each of several targets."""
-    shape = y.shape if hasattr(y, "shape") else np.asarray(y).shape
-    if len(shape) != 2 or shape[1] == 1:
-        return read_numbers(y)
-    table = read_frame(y)
-    for column, values in zip(table.columns, table.values.T, strict=True):
-        if column.is_categorical:
-            raise ValueError(f"the target {column.name!r} is text, but numbers are needed")
-        if not np.isfinite(values).all():
-            raise ValueError(f"the target {column.name!r} has a value that is missing or infinite")
-    return np.ascontiguousarray(table.values)

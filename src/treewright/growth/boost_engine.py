@@ -9,7 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from treewright.growth.binning import Bins
-from treewright.growth.boost_loop import (
+from treewright.growth.boost_loop import grow_tree
+from treewright.growth.boost_oblivious import grow_oblivious
+from treewright.growth.boost_room import (
     HI,
     LEAVES_AT_ONCE,
     LO,
@@ -19,11 +21,8 @@ from treewright.growth.boost_loop import (
     BoostTable,
     Own,
     Together,
-    grow_tree,
-    pack_codes,
 )
-from treewright.growth.boost_oblivious import grow_oblivious
-from treewright.growth.boost_search import CHUNK, LARGE_LAYOUT, N_TOLD, SMALL_LAYOUT
+from treewright.growth.boost_search import CHUNK, LARGE_LAYOUT, N_TOLD, SMALL_LAYOUT, pack_codes
 from treewright.growth.coding import Run, run_parallel
 from treewright.growth.forest_engine import ForestPart
 from treewright.growth.gate import ABANDONED, GATE_SIZE, address_of_give_way

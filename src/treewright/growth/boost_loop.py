@@ -7,26 +7,33 @@ searches it. All threads keep the same account of the leaves, so that none need 
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
+from treewright.growth.boost_room import (
+    DEPTH,
+    FIRST_COUNT,
+    GAIN,
+    HI,
+    LEAST,
+    LEAVES_AT_ONCE,
+    LO,
+    MOST,
+    N_ROWS,
+    NODE,
+    ROOT_SUM,
+    SLOT,
+    SUM,
+)
+from treewright.growth.boost_rounding import add_up_turns, clear_turns, round_gradients
 from treewright.growth.boost_search import (
-    CATEGORY_L2,
     COLUMN,
     CUT,
     FIRST_SUM,
-    G_SHIFT,
-    H_SHIFT,
     IS_SET,
     L1,
     L2,
-    LEAST_H,
-    LEAST_ROWS,
     MISSING_FIRST,
-    N_MASK,
     N_TOLD,
-    SMOOTHING,
     g_of,
     h_of,
     join_again,
@@ -38,102 +45,11 @@ from treewright.growth.boost_search import (
     tally_rows,
     worth,
 )
-from treewright.growth.draws import GOLDEN, draw_below, scramble
+from treewright.growth.draws import draw_below, scramble
 from treewright.growth.forest_walk import pack_leaf, pack_set, pack_split
 from treewright.growth.gate import ABANDONED, look_at, meet
 from treewright.growth.jit import entry, kernel
-from treewright.growth.layout import NO, ONE, YES, ZERO
-
-# Rows that follow each other and belong to one thread. Sums of numbers with fractions are made turn by turn, so that
-# they do not depend on the number of threads.
-TURN_BITS = 12
-TURN = 1 << TURN_BITS
-
-# Leaves whose sums are made at the same time.
-LEAVES_AT_ONCE = 32
-
-# Places in `counts`.
-ROOT_SUM, FIRST_COUNT = 0, 1
-
-
-class BoostSettings(NamedTuple):
-    """What shapes a boosted tree, for the kernels."""
-
-    max_leaves: int
-    max_depth: int
-    min_rows: int
-    min_weight: float
-    l1: float
-    l2: float
-    category_l2: float
-    smoothing: float
-    min_gain: float
-    rate: float
-    level_share: float
-    node_share: float
-    by_level: bool
-
-
-class BoostTable(NamedTuple):
-    """The table in bytes."""
-
-    columns: np.ndarray  # uint8[column, row]
-    words: np.ndarray  # uint64[row, block of 8 columns]
-    is_number: np.ndarray  # bool[column]
-    n_codes: np.ndarray  # int64[column]
-    start: np.ndarray  # int64[column + 1]: where a column begins in a leaf's tally
-    monotone: np.ndarray  # float64[column]: 1 (rising), -1 (falling) or 0
-    groups: np.ndarray  # bool[group, column]: columns that may meet on a path; none if all may
-
-
-class Together(NamedTuple):
-    """What the threads of a tree share."""
-
-    gradients: np.ndarray  # float64[row]
-    hessians: np.ndarray  # float64[row]
-    packed: np.ndarray  # int64[row]: both, rounded
-    turn_sums: np.ndarray  # float64[turn, LEAVES_AT_ONCE, 2]
-    tallies: np.ndarray  # int64[thread, column, code]: zero between uses
-    pool: np.ndarray  # int64[slot, entry]: tallies of leaves
-    gains: np.ndarray  # float64[thread, 8]: of the best split that a thread has found, for the two leaves searched
-    told: np.ndarray  # int64[thread, 2, N_TOLD]
-    told_sets: np.ndarray  # uint64[thread, 2, 4]
-    counts: np.ndarray  # int64[thread, 8]: a thread's sum at the root, and how many of its rows went to a first side
-    gate: np.ndarray
-    allowed: np.ndarray  # bool[column]: what this tree may ask for
-
-
-class Own(NamedTuple):
-    """What belongs to one thread; the account of leaves is the same in all of them."""
-
-    rows: np.ndarray  # uint32: the thread's rows, those of each leaf next to each other
-    spare: np.ndarray  # uint32
-    near: np.ndarray  # int64[CHUNK]
-    near_words: np.ndarray  # uint64[block, CHUNK]
-    leaves: np.ndarray  # int64[leaf, N_KEPT]
-    bounds: np.ndarray  # float64[leaf, 3]: gain, least and most answer
-    sets: np.ndarray  # uint64[leaf, 4]: the best split of a leaf, if by categories
-    live_groups: np.ndarray  # bool[leaf, group]: groups that hold all columns of the leaf's path
-    masks: np.ndarray  # bool[2, column]: columns to be searched
-    order: np.ndarray  # int64[column]
-    state: np.ndarray  # uint64[1]
-    limits: np.ndarray  # float64
-    scale: np.ndarray  # float64[2]: what turns rounded gradients and hessians back
-    layout: np.ndarray  # int64[4]
-    present: np.ndarray  # int64[256]
-    along: np.ndarray  # float64[256]
-    nodes: np.ndarray  # uint64[node]
-    node_set: np.ndarray  # int32[node]
-    node_sets: np.ndarray  # uint64[set, 4]
-    leaf_sums: np.ndarray  # float64[leaf, 3]: gradient, hessian, answer
-    column_gains: np.ndarray  # float64[column]
-    ends: np.ndarray  # int64[3]: nodes, leaves, sets
-
-
-# What is kept of a leaf: its best split as the search told it, then these.
-LO, HI, N_ROWS, SLOT, SUM, DEPTH, NODE = range(N_TOLD, N_TOLD + 7)
-N_KEPT = N_TOLD + 7
-GAIN, LEAST, MOST = range(3)
+from treewright.growth.layout import NO, YES, ZERO
 
 
 @entry
@@ -174,118 +90,6 @@ def grow_tree(table, together, own, settings, layouts, seed, thread, n_threads, 
     answer_leaves(together, own, settings, n_leaves, thread, n_threads, give_way)
     if len(scores) > 0:
         add_answers(own, n_leaves, scores)
-
-
-@kernel
-def measure_turns(gradients, hessians, rows, sums):
-    """For each turn of the thread's rows: the sizes of its gradients and hessians, and the ends of the latter."""
-    first, n_own = np.uint64(0), np.uint64(len(rows))
-    while first < n_own:
-        turn = np.uint64(rows[first]) >> np.uint64(TURN_BITS)
-        last = end_of_turn(rows, first, n_own)
-        g_size = h_size = g_other = h_other = 0.0
-        most, least = -np.inf, np.inf
-        # Two sums of each kind, because an addition has to wait for the one before it.
-        for i in range(first, last - ONE, np.uint64(2)):
-            row, other = rows[i], rows[i + ONE]
-            g_size += abs(gradients[row])
-            g_other += abs(gradients[other])
-            h_size += hessians[row]
-            h_other += hessians[other]
-            most, least = max(most, hessians[row]), min(least, hessians[row])
-            most, least = max(most, hessians[other]), min(least, hessians[other])
-        row = rows[last - ONE]
-        if (last - first) & ONE:
-            g_size += abs(gradients[row])
-            h_size += hessians[row]
-            most, least = max(most, hessians[row]), min(least, hessians[row])
-        sums[turn, 0, 0], sums[turn, 0, 1] = g_size + g_other, h_size + h_other
-        sums[turn, 1, 0], sums[turn, 1, 1] = most, least
-        sums[turn, 2, 0] = np.float64(last - first)
-        first = last
-
-
-@kernel
-def end_of_turn(rows, first, last):
-    """Where the rows of the next turn begin."""
-    turn = np.uint64(rows[first]) >> np.uint64(TURN_BITS)
-    below, above = first, min(last, first + np.uint64(TURN))
-    while below < above:
-        middle = (below + above) >> ONE
-        if np.uint64(rows[middle]) >> np.uint64(TURN_BITS) == turn:
-            below = middle + ONE
-        else:
-            above = middle
-    return below
-
-
-@kernel
-def clear_turns(sums, thread, n_threads):
-    for turn in range(thread, len(sums), n_threads):
-        sums[turn, :, :] = 0.0
-
-
-@kernel
-def round_gradients(together, own, settings, layouts, seed, thread, n_threads, give_way):
-    """Round the gradients and hessians of the thread's rows, on a scale on which no sum can overflow."""
-    gradients, hessians, sums = together.gradients, together.hessians, together.turn_sums
-    clear_turns(sums, thread, n_threads)
-    measure_turns(gradients, hessians, own.rows, sums)
-    meet(together.gate, n_threads, give_way)
-    g_size = h_size = n_rows = 0.0
-    most, least = -np.inf, np.inf
-    for turn in range(len(sums)):
-        g_size += sums[turn, 0, 0]
-        h_size += sums[turn, 0, 1]
-        n_rows += sums[turn, 2, 0]
-        if sums[turn, 2, 0] > 0.0:
-            most, least = max(most, sums[turn, 1, 0]), min(least, sums[turn, 1, 1])
-    alike = most == least
-    own.layout[:] = layouts[0 if n_rows <= np.float64(layouts[0, N_MASK]) and not alike else 1]
-    layout = own.layout
-    # Rounding may add 1 for each row.
-    g_room = 2.0 ** np.float64(63 - layout[G_SHIFT]) - n_rows - 2.0
-    h_room = 2.0 ** np.float64(layout[G_SHIFT] - layout[H_SHIFT]) - n_rows - 2.0
-    g_scale = g_room / max(g_size, 1e-290)
-    h_scale = 1.0 / max(most, 1e-290) if alike else h_room / max(h_size, 1e-290)
-    own.scale[0], own.scale[1] = 1.0 / g_scale, 1.0 / h_scale
-    limits = own.limits
-    limits[LEAST_H], limits[L1], limits[L2] = (
-        settings.min_weight * h_scale,
-        settings.l1 * g_scale,
-        settings.l2 * h_scale,
-    )
-    limits[SMOOTHING], limits[CATEGORY_L2] = settings.smoothing * h_scale, settings.category_l2 * h_scale
-    limits[LEAST_ROWS] = np.float64(settings.min_rows)
-    own.leaves[0, N_ROWS] = np.int64(n_rows)
-    together.counts[thread, ROOT_SUM] = round_rows(
-        gradients, hessians, own.rows, g_scale, h_scale, alike, layout, seed, together.packed
-    )
-    meet(together.gate, n_threads, give_way)
-
-
-@kernel
-def round_rows(gradients, hessians, rows, g_scale, h_scale, alike, layout, seed, packed):
-    """Gradients and hessians as whole numbers in one word, rounded up or down by chance so that the mean is kept.
-
-    Chance is drawn from the row's number and the seed alone. Returns the sum.
-    """
-    half, low = np.uint64(32), np.uint64(0xFFFFFFFF)
-    share = 1.0 / 4294967296.0
-    g_shift, h_shift = layout[G_SHIFT], layout[H_SHIFT]
-    n = np.int64(1 if layout[N_MASK] != 0 else 0)
-    total = ZERO
-    for i in range(np.uint64(len(rows))):
-        row = np.uint64(rows[i])
-        bits = scramble(seed + GOLDEN * (row + ONE))
-        g = np.int64(np.floor(gradients[row] * g_scale + np.float64(bits >> half) * share))
-        h = np.int64(1)
-        if not alike:
-            h = np.int64(np.floor(hessians[row] * h_scale + np.float64(bits & low) * share))
-        both = (g << g_shift) + (h << h_shift) + n
-        packed[row] = both
-        total += both
-    return total
 
 
 @kernel
@@ -566,21 +370,6 @@ def answer_leaves(together, own, settings, n_leaves, thread, n_threads, give_way
 
 
 @kernel
-def add_up_turns(gradients, hessians, rows, lo, hi, sums, k):
-    """Add the rows of a leaf, which stand in the order of the table, to the sums of their turns."""
-    first, end = np.uint64(lo), np.uint64(hi)
-    while first < end:
-        turn = np.uint64(rows[first]) >> np.uint64(TURN_BITS)
-        last = end_of_turn(rows, first, end)
-        g = h = 0.0
-        for i in range(first, last):
-            g += gradients[rows[i]]
-            h += hessians[rows[i]]
-        sums[turn, k, 0], sums[turn, k, 1] = g, h
-        first = last
-
-
-@kernel
 def close_leaves(own, n_leaves):
     """Write the nodes of what was not split."""
     for leaf in range(n_leaves):
@@ -594,16 +383,3 @@ def add_answers(own, n_leaves, scores):
         value = own.leaf_sums[leaf, 2]
         for i in range(np.uint64(own.leaves[leaf, LO]), np.uint64(own.leaves[leaf, HI])):
             scores[own.rows[i]] += value
-
-
-@entry
-def pack_codes(codes, first, last, words):
-    """Put the codes of eight columns in a word, for some rows."""
-    for block in range(np.uint64(words.shape[1])):
-        begin = np.uint64(8) * block
-        n = min(np.uint64(8), np.uint64(codes.shape[0]) - begin)
-        for row in range(np.uint64(first), np.uint64(last)):
-            word = np.uint64(0)
-            for k in range(n):
-                word |= np.uint64(codes[begin + k, row]) << (np.uint64(8) * k)
-            words[row, block] = word

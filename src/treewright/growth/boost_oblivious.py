@@ -9,12 +9,6 @@ from __future__ import annotations
 import numpy as np
 
 from treewright.growth.boost_loop import (
-    GAIN,
-    HI,
-    LO,
-    N_ROWS,
-    SLOT,
-    SUM,
     add_answers,
     answer_leaves,
     begin_root,
@@ -22,10 +16,11 @@ from treewright.growth.boost_loop import (
     close_leaves,
     give_birth,
     part_leaf,
-    round_gradients,
     sum_of_threads,
     write_node,
 )
+from treewright.growth.boost_room import GAIN, HI, LO, N_ROWS, SLOT, SUM
+from treewright.growth.boost_rounding import round_gradients
 from treewright.growth.boost_search import (
     BYTE,
     CATEGORY_L2,

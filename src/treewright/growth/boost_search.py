@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from treewright.growth.jit import fetch, kernel
+from treewright.growth.jit import entry, fetch, kernel
 from treewright.growth.layout import LOW_SIX, ONE, SIX, ZERO
 
 MISSING = np.int64(255)
@@ -33,6 +33,19 @@ LEAST_H, L1, L2, SMOOTHING, CATEGORY_L2, LEAST_ROWS = range(6)
 # What is told of a leaf's best split besides its gain: whole numbers, and the set of codes on the first side.
 COLUMN, CUT, MISSING_FIRST, IS_SET, FIRST_SUM = range(5)
 N_TOLD = 8
+
+
+@entry
+def pack_codes(codes, first, last, words):
+    """Put the codes of eight columns in a word, for some rows."""
+    for block in range(np.uint64(words.shape[1])):
+        begin = np.uint64(8) * block
+        n = min(np.uint64(8), np.uint64(codes.shape[0]) - begin)
+        for row in range(np.uint64(first), np.uint64(last)):
+            word = np.uint64(0)
+            for k in range(n):
+                word |= np.uint64(codes[begin + k, row]) << (np.uint64(8) * k)
+            words[row, block] = word
 
 
 @kernel
@@ -252,6 +265,13 @@ def scan_categories(tally, column, n_codes, whole, size, best, told, told_set, l
 
 
 @kernel
+def put_behind(rows, end, spare, n_spare):
+    """Put the rows of the second side behind those of the first."""
+    for i in range(n_spare):
+        rows[end + i] = spare[i]
+
+
+@kernel
 def part_by_cut(codes, rows, lo, hi, spare, cut, missing_first):
     """Bring the rows of the first side to the front, in their order; returns where the second begins."""
     j, k = np.uint64(lo), np.uint64(0)
@@ -264,8 +284,7 @@ def part_by_cut(codes, rows, lo, hi, spare, cut, missing_first):
         spare[k] = row
         j += first
         k += ONE - first
-    for i in range(k):
-        rows[j + i] = spare[i]
+    put_behind(rows, j, spare, k)
     return np.int64(j)
 
 
@@ -281,8 +300,7 @@ def part_by_set(codes, rows, lo, hi, spare, codes_set):
         spare[k] = row
         j += first
         k += ONE - first
-    for i in range(k):
-        rows[j + i] = spare[i]
+    put_behind(rows, j, spare, k)
     return np.int64(j)
 
 
