@@ -20,6 +20,7 @@ from treewright.growth import boost_engine, forest_engine
 from treewright.growth.binning import code_rows, place_bins
 from treewright.growth.boost_engine import Booster, BoostRecipe
 from treewright.growth.forest_engine import choose_forest_form
+from treewright.growth.forest_walk import BYTE_MASK, COLUMN_MASK, COLUMN_SHIFT, CUT_SHIFT, MOVED_UP
 from treewright.table.column import Column, Kind
 
 GROWTHS = ("best", "level", "oblivious")
@@ -69,7 +70,7 @@ def grow_one(X: np.ndarray, g: np.ndarray, h: np.ndarray, recipe: BoostRecipe, n
     bins = place_bins(columns, X, 255, 1)
     run = choose_forest_form()
     booster = Booster(run, code_rows(run, bins, X, 1, by_column=True), bins, recipe=recipe, n_threads=n_threads)
-    tree = booster.grow(g, h, recipe, seed=1)
+    (tree,) = booster.grow(g[None], h[None], recipe, seeds=np.array([1], np.uint64))
     booster.close()
     return tree, booster
 
@@ -101,6 +102,53 @@ def test_trees_are_the_same_where_not_all_tallies_can_be_kept(leaves, monkeypatc
     assert len(booster.together.pool) < leaves
     np.testing.assert_array_equal(scarce.part.nodes, whole.part.nodes)
     np.testing.assert_array_equal(scarce.part.leaf_value, whole.part.leaf_value)
+
+
+@pytest.mark.parametrize("n_columns", [3, 8, 13])
+@pytest.mark.parametrize("growth", ["best", "oblivious"])
+@pytest.mark.parametrize("share", [1.0, 0.6])
+def test_trees_that_are_opened_together_are_those_opened_one_by_one(n_columns, growth, share, monkeypatch):
+    random = np.random.default_rng(0)
+    n_rows = 20_000
+    X = random.normal(size=(n_rows, n_columns))
+    gradients = np.stack([np.sin(k * X[:, 0]) + X[:, k % 3] for k in range(1, 5)])
+    hessians = random.uniform(0.5, 1.0, gradients.shape)
+    rows = None if share == 1.0 else np.flatnonzero(random.random(n_rows) < share).astype(np.uint32)
+    recipe = BoostRecipe(max_leaf_nodes=12, max_depth=4, growth=growth)
+    columns = tuple(Column(f"x{place}", Kind.NUMERIC) for place in range(n_columns))
+    bins, run = place_bins(columns, X, 255, 1), choose_forest_form()
+    codes = code_rows(run, bins, X, 1, by_column=True)
+
+    def grow(n_threads: int) -> tuple[int, list[Any]]:
+        booster = Booster(run, codes, bins, recipe=recipe, n_outputs=4, n_threads=n_threads)
+        seeds = np.arange(4, dtype=np.uint64)
+        parts = [tree.part for tree in booster.grow(gradients, hessians, recipe, seeds=seeds, rows=rows)]
+        booster.close()
+        return booster.outputs_at_once, parts
+
+    at_once, together = grow(1)
+    assert at_once == 4
+    monkeypatch.setattr(boost_engine, "MOST_OPEN", 1)
+    for n_threads in (1, 2):
+        at_once, apart = grow(n_threads)
+        assert at_once == 1
+        for one, other in zip(together, apart, strict=True):
+            np.testing.assert_array_equal(one.nodes, other.nodes)
+            np.testing.assert_array_equal(one.leaf_value, other.leaf_value)
+    # All first splits against a search through all cuts.
+    drawn = slice(None) if rows is None else rows
+    for part, g, h in zip(together, gradients[:, drawn], hessians[:, drawn], strict=True):
+        gains = np.array([gains_of_cuts(line, g, h, recipe.l2) for line in codes[:, drawn]])
+        column = int((part.nodes[0] >> COLUMN_SHIFT) & COLUMN_MASK)
+        cut = int((part.nodes[0] >> CUT_SHIFT) & BYTE_MASK) - int(part.nodes[0] & MOVED_UP)
+        assert gains[column, cut] == pytest.approx(gains.max(), rel=1e-4)
+
+
+def gains_of_cuts(codes: np.ndarray, g: np.ndarray, h: np.ndarray, l2: float) -> np.ndarray:
+    """What the two sides of each cut of a column are worth."""
+    left_g, left_h = (np.cumsum(np.bincount(codes, values, 256)) for values in (g, h))
+    right_g, right_h = g.sum() - left_g, h.sum() - left_h
+    return left_g**2 / (left_h + l2) + right_g**2 / (np.maximum(right_h, 0.0) + l2)
 
 
 def test_every_leaf_has_as_many_rows_as_asked_for():

@@ -176,6 +176,7 @@ class Rounds:
             monotone=plan.monotone,
             groups=plan.groups,
             recipe=plan.recipe,
+            n_outputs=plan.loss.n_outputs,
             n_threads=plan.n_threads,
         )
 
@@ -190,7 +191,17 @@ class Rounds:
         random = np.random.default_rng([plan.seed & 0xFFFFFFFF, number])
         sample = self._draw_rows(random, number)
         allowed = draw_columns(random, len(self.rows.codes), plan.column_sample)
-        return [self._grow(k, sample, allowed, number * 1009 + k) for k in range(loss.n_outputs)]
+        at_once = sample is None and not loss.answers_by_residuals
+        trees = self.booster.grow(
+            self.gradients,
+            self.hessians,
+            plan.recipe,
+            seeds=np.array([seed_of_tree(plan.seed, number * 1009 + k) for k in range(loss.n_outputs)]),
+            rows=sample,
+            allowed=allowed,
+            scores=self.scores if at_once else None,
+        )
+        return [tree.part if at_once else self._answer(k, tree) for k, tree in enumerate(trees)]
 
     def _draw_rows(self, random: np.random.Generator, number: int) -> np.ndarray | None:
         """The rows that the trees of a round are grown from, or None for all."""
@@ -202,22 +213,10 @@ class Rounds:
             return None
         return draw_by_gradient(random, self.gradients, self.hessians, *plan.goss)
 
-    def _grow(self, k: int, sample: np.ndarray | None, allowed: np.ndarray, number: int) -> ForestPart:
-        """A tree for one output, with the scores moved on by it."""
-        plan = self.plan
-        at_once = sample is None and not plan.loss.answers_by_residuals
-        tree = self.booster.grow(
-            self.gradients[k],
-            self.hessians[k],
-            plan.recipe,
-            seed=int(seed_of_tree(plan.seed, number)),
-            rows=sample,
-            allowed=allowed,
-            scores=self.scores[k] if at_once else None,
-        )
-        if at_once:
-            return tree.part
-        part = replace(tree.part, leaf_value=self._answers(k, tree)) if plan.loss.answers_by_residuals else tree.part
+    def _answer(self, k: int, tree: BoostedTree) -> ForestPart:
+        """A tree of one output with its answers, and the scores of all rows moved on by it."""
+        by_residuals = self.plan.loss.answers_by_residuals
+        part = replace(tree.part, leaf_value=self._answers(k, tree)) if by_residuals else tree.part
         codes = self.booster.codes_by_row
 
         def move(first: int, last: int) -> None:

@@ -21,6 +21,9 @@ MAX_SAMPLE = 50_000
 # Rows of a table that stands row after row which are turned at a time.
 ROWS_TURNED = 2048
 
+# Rows whose ends are looked for together, while they are in fast memory.
+ROWS_FOR_ENDS = 4096
+
 
 class Bins(NamedTuple):
     """How the columns of a table are coded, one column after the other in `cuts` and `values`."""
@@ -39,7 +42,7 @@ def can_be_binned(columns: Sequence[Column]) -> bool:
 
 def place_bins(columns: Sequence[Column], values: np.ndarray, n_bins: int, n_threads: int) -> Bins:
     """Choose the codes of all columns of a table."""
-    sample = _sample(values)
+    sample = _sample(values, n_threads)
 
     def place(index: int) -> tuple[np.ndarray, np.ndarray]:
         if columns[index].is_categorical:
@@ -60,16 +63,24 @@ def place_bins(columns: Sequence[Column], values: np.ndarray, n_bins: int, n_thr
     )
 
 
-def _sample(values: np.ndarray) -> np.ndarray:
+def _sample(values: np.ndarray, n_threads: int) -> np.ndarray:
     """The rows that bins are placed by.
 
     The ends of each column belong to them, so that a column of two values, one of them rare, is told apart in any case.
     """
     if len(values) <= MAX_SAMPLE:
         return values
-    ends = [np.fmin.reduce(values, axis=0), np.fmax.reduce(values, axis=0)]
+
+    def find_ends(first: int) -> np.ndarray:
+        part = values[first : first + ROWS_FOR_ENDS]
+        return np.stack([np.fmin.reduce(part, axis=0), np.fmax.reduce(part, axis=0)])
+
+    ends = np.stack(run_parallel(find_ends, range(0, len(values), ROWS_FOR_ENDS), n_threads))
     drawn = values[np.random.default_rng(0).integers(0, len(values), MAX_SAMPLE)]
-    return np.asfortranarray(np.vstack([drawn, *ends]))
+    sample = np.empty((len(drawn) + 2, values.shape[1]), drawn.dtype, order="F")
+    sample[:-2] = drawn
+    sample[-2], sample[-1] = np.fmin.reduce(ends[:, 0]), np.fmax.reduce(ends[:, 1])
+    return sample
 
 
 def place_cuts(numbers: np.ndarray, n_bins: int, exact: bool) -> tuple[np.ndarray, np.ndarray]:

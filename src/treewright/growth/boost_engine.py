@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from treewright.growth.binning import Bins
-from treewright.growth.boost_loop import grow_tree
+from treewright.growth.boost_loop import grow_tree, open_trees
 from treewright.growth.boost_oblivious import grow_oblivious
 from treewright.growth.boost_room import (
     HI,
     LEAVES_AT_ONCE,
     LO,
     N_KEPT,
+    TURN,
     TURN_BITS,
     BoostSettings,
     BoostTable,
@@ -33,6 +35,9 @@ MIN_CODES_FOR_THREADS = 1 << 17
 
 # Bytes that the tallies of waiting leaves may take; beyond, children are tallied without their parent's.
 MOST_POOL = 1 << 28
+
+# Bytes that the rounded gradients and the tallies of trees may take that are opened together.
+MOST_OPEN = 1 << 26
 
 LAYOUTS = np.stack([SMALL_LAYOUT, LARGE_LAYOUT])
 
@@ -103,10 +108,12 @@ class Booster:
         monotone: np.ndarray | None = None,
         groups: np.ndarray | None = None,
         recipe: BoostRecipe,
+        n_outputs: int = 1,
         n_threads: int,
     ) -> None:
         self.run = run
         self.n_columns, self.n_rows = codes.shape
+        self.n_blocks = -(-self.n_columns // 8)
         self.table = BoostTable(
             columns=codes,
             words=_pack(run, codes, n_threads),
@@ -121,6 +128,8 @@ class Booster:
         self.max_leaf_nodes = min(recipe.most_leaves, self.n_rows)
         # Oblivious trees are searched with the tallies of all leaves.
         self.all_tallies = recipe.growth == "oblivious"
+        bytes_of_output = 8 * self.n_rows + self.n_threads * self.n_blocks * 8 * 256 * 8
+        self.outputs_at_once = int(np.clip(MOST_OPEN // bytes_of_output, 1, n_outputs))
         self.together = self._make_together()
         self.all_rows = self._share_out(np.arange(self.n_rows, dtype=np.uint32))
         self.own = [self._make_own(len(rows)) for rows in self.all_rows]
@@ -134,7 +143,7 @@ class Booster:
     @property
     def codes_by_row(self) -> np.ndarray:
         """The codes the other way round: a line per row, filled up to a multiple of eight columns."""
-        return self.table.words.view(np.uint8)
+        return self.table.words.view(np.uint8).reshape(self.n_rows, -1)
 
     def grow(
         self,
@@ -142,35 +151,60 @@ class Booster:
         hessians: np.ndarray,
         recipe: BoostRecipe,
         *,
-        seed: int,
+        seeds: np.ndarray,
         rows: np.ndarray | None = None,
         allowed: np.ndarray | None = None,
         scores: np.ndarray | None = None,
-    ) -> BoostedTree:
-        """Grow a tree that takes the most off the loss, and add its answers to the scores of the rows grown from.
+    ) -> Iterator[BoostedTree]:
+        """Grow a tree for each output that takes the most off its loss; add its answers to the scores of its rows.
 
-        `rows` in ascending order are those to grow from, `allowed` the columns that may be asked for.
+        Gradients, hessians and scores have a line per output. `rows` in ascending order are those to grow from,
+        `allowed` the columns that may be asked for. A tree has to be used before the next one is asked for.
         """
-        together = self.together._replace(gradients=gradients, hessians=hessians)
-        together.allowed[:] = True if allowed is None else allowed
-        together.gate[:] = 0
+        self.together.allowed[:] = True if allowed is None else allowed
         shared_out = self.all_rows if rows is None else self._share_out(rows)
-        own = [room._replace(rows=room.rows[: len(part)]) for room, part in zip(self.own, shared_out, strict=True)]
+        own = [
+            room._replace(given=part, rows=room.rows[: len(part)])
+            for room, part in zip(self.own, shared_out, strict=True)
+        ]
         settings = recipe.settings()._replace(max_leaves=min(recipe.most_leaves, self.max_leaf_nodes))
-        scores = np.empty(0) if scores is None else scores
+        is_oblivious = recipe.growth == "oblivious"
 
-        def work(thread: int) -> None:
-            own[thread].rows[:] = shared_out[thread]
-            place = (thread, self.n_threads, self.give_way)
-            given = (self.table, together, own[thread], settings, LAYOUTS, np.uint64(seed), *place, scores)
-            if recipe.growth == "oblivious":
+        def work(thread: int, output: int) -> None:
+            threads = (thread, self.n_threads, self.give_way)
+            first = output - output % self.outputs_at_once
+            if output == first:
+                lines = slice(first, first + self.outputs_at_once)
+                opened = self._together_for(gradients[lines], hessians[lines], 0)
+                self.run(open_trees)(self.table, opened, own[thread], settings, *threads, LAYOUTS, seeds[lines])
+            lines = slice(output, output + 1)
+            together = self._together_for(gradients[lines], hessians[lines], output - first)
+            given = (self.table, together, own[thread], settings, *threads, seeds[output])
+            answered = np.empty(0) if scores is None else scores[output]
+            if is_oblivious:
                 totals, orders = np.empty((2, 256)), np.zeros((self.n_columns, 257), np.int64)
-                self.run(grow_oblivious)(*given, totals, orders)
+                self.run(grow_oblivious)(*given, answered, totals, orders)
             else:
-                self.run(grow_tree)(*given)
+                self.run(grow_tree)(*given, answered)
 
-        self._run_all(work)
-        return self._take(own)
+        for output in range(len(gradients)):
+            self.together.gate[:] = 0
+            self._run_all(partial(work, output=output))
+            yield self._take(own)
+
+    def _together_for(self, gradients: np.ndarray, hessians: np.ndarray, first: int) -> Together:
+        """What the threads share for some trees of those that are open at once."""
+        room, trees = self.together, slice(first, first + len(gradients))
+        return room._replace(
+            gradients=gradients,
+            hessians=hessians,
+            packed=room.packed[trees],
+            tallies=room.tallies[trees],
+            scale=room.scale[trees],
+            layout=room.layout[trees],
+            limits=room.limits[trees],
+            roots=room.roots[trees],
+        )
 
     def each_part(self, work: Callable[[int, int], None]) -> None:
         """Do something for parts of the rows, in all threads."""
@@ -212,13 +246,19 @@ class Booster:
         n_slots = int(np.clip(MOST_POOL // (8 * n_entries), 2, self.max_leaf_nodes + 1))
         if self.all_tallies:
             n_slots = self.max_leaf_nodes + 1
+        n_open = self.outputs_at_once
         n_turns = -(-self.n_rows >> TURN_BITS) if self.n_rows else 0
         return Together(
-            gradients=np.empty(0),
-            hessians=np.empty(0),
-            packed=np.empty(self.n_rows, np.int64),
+            gradients=np.empty((0, 0)),
+            hessians=np.empty((0, 0)),
+            packed=np.empty((n_open, self.n_rows), np.int64),
+            tallies=np.zeros((n_open, self.n_threads, 8 * self.n_blocks, 256), np.int64),
+            scale=np.empty((n_open, 2)),
+            layout=np.empty((n_open, 4), np.int64),
+            limits=np.empty((n_open, 6)),
+            roots=np.zeros((n_open, self.n_threads, 2), np.int64),
+            leaf_of=np.empty(self.n_rows, np.uint32),
             turn_sums=np.empty((n_turns + 1, LEAVES_AT_ONCE, 2)),
-            tallies=np.zeros((self.n_threads, 8 * self.table.words.shape[1], 256), np.int64),
             pool=np.empty((n_slots, n_entries), np.int64),
             gains=np.full((self.n_threads, 8), -np.inf),
             told=np.zeros((self.n_threads, 2, N_TOLD), np.int64),
@@ -232,10 +272,13 @@ class Booster:
         n_leaves, n_columns = self.max_leaf_nodes, self.n_columns
         has_sets = not self.table.is_number.all()
         return Own(
+            given=np.empty(0, np.uint32),
             rows=np.empty(n_rows, np.uint32),
             spare=np.empty(n_rows, np.uint32),
-            near=np.empty(CHUNK, np.int64),
-            near_words=np.empty((self.table.words.shape[1], CHUNK), np.uint64),
+            near=np.empty((self.outputs_at_once, CHUNK), np.int64),
+            near_words=np.empty(self.n_blocks * CHUNK, np.uint64),
+            near_turn=np.empty((2, TURN)),
+            near_packed=np.empty(TURN, np.int64),
             leaves=np.empty((n_leaves, N_KEPT), np.int64),
             bounds=np.empty((n_leaves, 3)),
             sets=np.zeros((n_leaves, 4), np.uint64),
@@ -279,9 +322,9 @@ class Booster:
 
 
 def _pack(run: Run, codes: np.ndarray, n_threads: int) -> np.ndarray:
-    """The codes of eight columns in a word, a line per row."""
+    """The codes of eight columns in a word, row by row."""
     n_columns, n_rows = codes.shape
-    words = np.empty((n_rows, -(-n_columns // 8)), np.uint64)
+    words = np.empty(n_rows * -(-n_columns // 8), np.uint64)
     size = 1 << 13
     run_parallel(
         lambda first: run(pack_codes)(codes, first, min(first + size, n_rows), words),

@@ -20,11 +20,12 @@ from treewright.growth.boost_room import (
     MOST,
     N_ROWS,
     NODE,
+    ROOT_ROWS,
     ROOT_SUM,
     SLOT,
     SUM,
 )
-from treewright.growth.boost_rounding import add_up_turns, clear_turns, round_gradients
+from treewright.growth.boost_rounding import add_up_in_order, add_up_turns, clear_turns, round_gradients
 from treewright.growth.boost_search import (
     COLUMN,
     CUT,
@@ -53,10 +54,20 @@ from treewright.growth.layout import NO, YES, ZERO
 
 
 @entry
-def grow_tree(table, together, own, settings, layouts, seed, thread, n_threads, give_way, scores):
-    """Grow a tree, and add its answers to the scores if there are any."""
-    round_gradients(together, own, settings, layouts, seed, thread, n_threads, give_way)
-    begin_root(together, own, thread, n_threads)
+def open_trees(table, together, own, settings, thread, n_threads, give_way, layouts, seeds):
+    """Round the gradients of a set of trees, and tally all their roots in one pass over the rows."""
+    tallies = together.tallies
+    for tree in range(len(tallies)):
+        # Columns that a tree may not ask for are tallied with the others of their block, but never brought together.
+        tallies[tree, thread, :, :] = 0
+        round_gradients(together, own, settings, layouts, tree, seeds[tree], thread, n_threads, give_way)
+    tally_given(table, together, own, own.given, ZERO, len(own.given), thread)
+
+
+@entry
+def grow_tree(table, together, own, settings, thread, n_threads, give_way, seed, scores):
+    """Grow a tree that has been opened, and add its answers to the scores if there are any."""
+    begin_root(together, own, n_threads)
     leaves, bounds = own.leaves, own.bounds
     n_leaves, n_nodes, n_sets = np.int64(1), np.int64(1), ZERO
     if settings.max_leaves > 1 and can_split(own, settings, ZERO):
@@ -89,7 +100,7 @@ def grow_tree(table, together, own, settings, layouts, seed, thread, n_threads, 
     close_leaves(own, n_leaves)
     answer_leaves(together, own, settings, n_leaves, thread, n_threads, give_way)
     if len(scores) > 0:
-        add_answers(own, n_leaves, scores)
+        add_answers(own, together.leaf_of, scores)
 
 
 @kernel
@@ -101,15 +112,17 @@ def sum_of_threads(counts, place, n_threads):
 
 
 @kernel
-def begin_root(together, own, thread, n_threads):
+def begin_root(together, own, n_threads):
     """The account of leaves with the root alone."""
+    own.scale[:], own.layout[:], own.limits[:] = together.scale[0], together.layout[0], together.limits[0]
     for column in range(len(own.column_gains)):
         own.column_gains[column] = 0.0
-    # Columns that a tree may not ask for are tallied with the others of their block, but never brought together.
-    together.tallies[thread, :, :] = 0
     leaves = own.leaves
+    for i in range(np.uint64(len(own.rows))):
+        own.rows[i] = own.given[i]
     leaves[0, LO], leaves[0, HI], leaves[0, SLOT], leaves[0, DEPTH], leaves[0, NODE] = 0, len(own.rows), 0, 0, 0
-    leaves[0, SUM] = sum_of_threads(together.counts, ROOT_SUM, n_threads)
+    leaves[0, SUM] = sum_of_threads(together.roots[0], ROOT_SUM, n_threads)
+    leaves[0, N_ROWS] = sum_of_threads(together.roots[0], ROOT_ROWS, n_threads)
     own.bounds[0, GAIN], own.bounds[0, LEAST], own.bounds[0, MOST] = -np.inf, -np.inf, np.inf
     for group in range(own.live_groups.shape[1]):
         own.live_groups[0, group] = True
@@ -241,8 +254,7 @@ def search_children(table, together, own, settings, seed, first, second, thread,
 def search(table, together, own, settings, seed, small, large, has_large, thread, n_threads, give_way):
     """Tally a leaf's rows, take them from the tally that its sibling has from their parent, and search both."""
     leaves, pool = own.leaves, together.pool
-    lo, hi = leaves[small, LO], leaves[small, HI]
-    tally_rows(table.words, own.rows, lo, hi, together.packed, own.near, own.near_words, together.tallies[thread])
+    tally_leaf(table, together, own, small, thread)
     choose_columns(table, together, own, settings, seed, small, own.masks[0])
     if has_large:
         choose_columns(table, together, own, settings, seed, large, own.masks[1])
@@ -257,7 +269,7 @@ def search(table, together, own, settings, seed, small, large, has_large, thread
             continue
         n_codes, first, end = table.n_codes[column], table.start[column], table.start[column + 1]
         tally, tally_large = pool[slot, first:end], pool[slot_large, first:end]
-        merge_tallies(together.tallies, column, n_codes, tally, tally_large, has_large)
+        merge_tallies(together.tallies[0], column, n_codes, tally, tally_large, has_large)
         if search_small and own.masks[0, column]:
             best_small = scan(table, own, tally, column, n_codes, small, best_small, told[0], sets[0])
         if has_large and own.masks[1, column]:
@@ -270,12 +282,28 @@ def search(table, together, own, settings, seed, small, large, has_large, thread
 
 
 @kernel
+def tally_leaf(table, together, own, leaf, thread):
+    """Tally the thread's rows of a leaf; those of the root have been tallied when the tree was opened."""
+    if own.leaves[leaf, NODE] > 0:
+        tally_given(table, together, own, own.rows, own.leaves[leaf, LO], own.leaves[leaf, HI], thread)
+
+
+@kernel
+def tally_given(table, together, own, rows, lo, hi, thread):
+    """Add some of the thread's rows to its tallies."""
+    n_columns, packed, tallies = len(table.n_codes), together.packed, together.tallies
+    tally_rows(table.words, n_columns, rows, lo, hi, packed, own.near, own.near_words, tallies, thread)
+
+
+@kernel
 def scan(table, own, tally, column, n_codes, leaf, best, told, told_set):
     """Rate the splits of one leaf by one column."""
     whole, size = own.leaves[leaf, SUM], own.leaves[leaf, N_ROWS]
     if table.is_number[column]:
         direction = table.monotone[column]
-        return scan_numbers(tally, column, n_codes, whole, size, direction, best, told, own.layout, own.limits)
+        return scan_numbers(
+            tally, column, n_codes, whole, size, direction, best, told, own.layout, own.limits, own.present, own.along
+        )
     return scan_categories(
         tally, column, n_codes, whole, size, best, told, told_set, own.layout, own.limits, own.present, own.along
     )
@@ -350,12 +378,17 @@ def keep_some(mask, share, seed, order, state):
 @kernel
 def answer_leaves(together, own, settings, n_leaves, thread, n_threads, give_way):
     """What each leaf answers, from the gradients and hessians of its rows in full precision, summed turn by turn."""
-    gradients, hessians, sums = together.gradients, together.hessians, together.turn_sums
+    gradients, hessians, sums = together.gradients[0], together.hessians[0], together.turn_sums
+    note_leaves(own, n_leaves, together.leaf_of)
     for begin in range(0, n_leaves, LEAVES_AT_ONCE):
         n_now = min(LEAVES_AT_ONCE, n_leaves - begin)
         clear_turns(sums, thread, n_threads)
-        for k in range(n_now):
-            add_up_turns(gradients, hessians, own.rows, own.leaves[begin + k, LO], own.leaves[begin + k, HI], sums, k)
+        if n_leaves <= LEAVES_AT_ONCE:
+            add_up_in_order(gradients, hessians, own, together.leaf_of, sums)
+        else:
+            for k in range(n_now):
+                lo, hi = own.leaves[begin + k, LO], own.leaves[begin + k, HI]
+                add_up_turns(gradients, hessians, own.rows, lo, hi, sums, k)
         meet(together.gate, n_threads, give_way)
         for k in range(n_now):
             g = h = 0.0
@@ -370,6 +403,14 @@ def answer_leaves(together, own, settings, n_leaves, thread, n_threads, give_way
 
 
 @kernel
+def note_leaves(own, n_leaves, leaf_of):
+    """Write down the leaf of each of the thread's rows."""
+    for leaf in range(n_leaves):
+        for i in range(np.uint64(own.leaves[leaf, LO]), np.uint64(own.leaves[leaf, HI])):
+            leaf_of[own.rows[i]] = leaf
+
+
+@kernel
 def close_leaves(own, n_leaves):
     """Write the nodes of what was not split."""
     for leaf in range(n_leaves):
@@ -377,9 +418,8 @@ def close_leaves(own, n_leaves):
 
 
 @kernel
-def add_answers(own, n_leaves, scores):
+def add_answers(own, leaf_of, scores):
     """Add what the leaves answer to the scores of the thread's rows."""
-    for leaf in range(n_leaves):
-        value = own.leaf_sums[leaf, 2]
-        for i in range(np.uint64(own.leaves[leaf, LO]), np.uint64(own.leaves[leaf, HI])):
-            scores[own.rows[i]] += value
+    for i in range(np.uint64(len(own.given))):
+        row = own.given[i]
+        scores[row] += own.leaf_sums[leaf_of[row], 2]

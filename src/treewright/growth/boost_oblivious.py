@@ -17,10 +17,10 @@ from treewright.growth.boost_loop import (
     give_birth,
     part_leaf,
     sum_of_threads,
+    tally_leaf,
     write_node,
 )
 from treewright.growth.boost_room import GAIN, HI, LO, N_ROWS, SLOT, SUM
-from treewright.growth.boost_rounding import round_gradients
 from treewright.growth.boost_search import (
     BYTE,
     CATEGORY_L2,
@@ -40,7 +40,6 @@ from treewright.growth.boost_search import (
     least_hessian,
     merge_tallies,
     order_categories,
-    tally_rows,
     worth,
     worth_of_two,
 )
@@ -54,12 +53,11 @@ FIRST_PLACE, N_PLACES = 1, 2
 
 
 @entry
-def grow_oblivious(table, together, own, settings, layouts, seed, thread, n_threads, give_way, scores, totals, orders):
-    """Grow an oblivious tree of up to `max_depth` levels, and add its answers to the scores if there are any."""
-    round_gradients(together, own, settings, layouts, seed, thread, n_threads, give_way)
-    begin_root(together, own, thread, n_threads)
+def grow_oblivious(table, together, own, settings, thread, n_threads, give_way, seed, scores, totals, orders):
+    """Grow an opened tree as an oblivious one, and add its answers to the scores if there are any."""
+    begin_root(together, own, n_threads)
     n_leaves, n_nodes, n_sets = np.int64(1), np.int64(1), ZERO
-    tally_leaf(table, together, own, ZERO, ZERO, NO, thread, n_threads, give_way)
+    tally_and_subtract(table, together, own, ZERO, ZERO, NO, thread, n_threads, give_way)
     order_all(table, together, own, orders, thread, n_threads)
     n_levels = min(settings.max_depth, np.int64(62))
     n_parted = ZERO
@@ -93,27 +91,26 @@ def grow_oblivious(table, together, own, settings, layouts, seed, thread, n_thre
             n_leaves += 1
             first_is_large = own.leaves[leaf, N_ROWS] >= own.leaves[second, N_ROWS]
             small, large = (second, leaf) if first_is_large else (leaf, second)
-            tally_leaf(table, together, own, small, large, YES, thread, n_threads, give_way)
+            tally_and_subtract(table, together, own, small, large, YES, thread, n_threads, give_way)
     own.ends[0], own.ends[1], own.ends[2] = n_nodes, n_leaves, n_sets
     close_leaves(own, n_leaves)
     answer_leaves(together, own, settings, n_leaves, thread, n_threads, give_way)
     if len(scores) > 0:
-        add_answers(own, n_leaves, scores)
+        add_answers(own, together.leaf_of, scores)
 
 
 @kernel
-def tally_leaf(table, together, own, small, large, has_large, thread, n_threads, give_way):
+def tally_and_subtract(table, together, own, small, large, has_large, thread, n_threads, give_way):
     """Tally a leaf's rows, and take them from the tally that its sibling has from their parent."""
     leaves, pool = own.leaves, together.pool
-    lo, hi = leaves[small, LO], leaves[small, HI]
-    tally_rows(table.words, own.rows, lo, hi, together.packed, own.near, own.near_words, together.tallies[thread])
+    tally_leaf(table, together, own, small, thread)
     meet(together.gate, n_threads, give_way)
     slot, slot_large = leaves[small, SLOT], leaves[large, SLOT]
     for column in range(thread, len(table.n_codes), n_threads):
         if together.allowed[column]:
             first, end = table.start[column], table.start[column + 1]
             tally, other = pool[slot, first:end], pool[slot_large, first:end]
-            merge_tallies(together.tallies, column, table.n_codes[column], tally, other, has_large)
+            merge_tallies(together.tallies[0], column, table.n_codes[column], tally, other, has_large)
     meet(together.gate, n_threads, give_way)
 
 

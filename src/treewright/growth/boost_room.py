@@ -16,8 +16,9 @@ TURN = 1 << TURN_BITS
 # Leaves whose sums are made at the same time.
 LEAVES_AT_ONCE = 32
 
-# Places in `counts`.
-ROOT_SUM, FIRST_COUNT = 0, 1
+# Places in `roots` and in `counts`.
+ROOT_SUM, ROOT_ROWS = range(2)
+FIRST_COUNT = 1
 
 
 class BoostSettings(NamedTuple):
@@ -42,7 +43,7 @@ class BoostTable(NamedTuple):
     """The table in bytes."""
 
     columns: np.ndarray  # uint8[column, row]
-    words: np.ndarray  # uint64[row, block of 8 columns]
+    words: np.ndarray  # uint64[row x block of 8 columns]
     is_number: np.ndarray  # bool[column]
     n_codes: np.ndarray  # int64[column]
     start: np.ndarray  # int64[column + 1]: where a column begins in a leaf's tally
@@ -51,18 +52,23 @@ class BoostTable(NamedTuple):
 
 
 class Together(NamedTuple):
-    """What the threads of a tree share."""
+    """What the threads share: for a set of trees that are opened together, then for each tree of it."""
 
-    gradients: np.ndarray  # float64[row]
-    hessians: np.ndarray  # float64[row]
-    packed: np.ndarray  # int64[row]: both, rounded
+    gradients: np.ndarray  # float64[tree, row]
+    hessians: np.ndarray  # float64[tree, row]
+    packed: np.ndarray  # int64[tree, row]: both, rounded
+    tallies: np.ndarray  # int64[tree, thread, column, code]: zero between uses
+    scale: np.ndarray  # float64[tree, 2]: what turns rounded gradients and hessians back
+    layout: np.ndarray  # int64[tree, 4]
+    limits: np.ndarray  # float64[tree, 6]
+    roots: np.ndarray  # int64[tree, thread, 2]: the sum and the number of a thread's rows
+    leaf_of: np.ndarray  # uint32[row]
     turn_sums: np.ndarray  # float64[turn, LEAVES_AT_ONCE, 2]
-    tallies: np.ndarray  # int64[thread, column, code]: zero between uses
     pool: np.ndarray  # int64[slot, entry]: tallies of leaves
     gains: np.ndarray  # float64[thread, 8]: of the best split that a thread has found, for the two leaves searched
     told: np.ndarray  # int64[thread, 2, N_TOLD]
     told_sets: np.ndarray  # uint64[thread, 2, 4]
-    counts: np.ndarray  # int64[thread, 8]: a thread's sum at the root, and how many of its rows went to a first side
+    counts: np.ndarray  # int64[thread, 8]: how many of a thread's rows went to a first side
     gate: np.ndarray
     allowed: np.ndarray  # bool[column]: what this tree may ask for
 
@@ -70,10 +76,13 @@ class Together(NamedTuple):
 class Own(NamedTuple):
     """What belongs to one thread; the account of leaves is the same in all of them."""
 
-    rows: np.ndarray  # uint32: the thread's rows, those of each leaf next to each other
+    given: np.ndarray  # uint32: the thread's rows in the order of the table
+    rows: np.ndarray  # uint32: the same, those of each leaf next to each other
     spare: np.ndarray  # uint32
-    near: np.ndarray  # int64[CHUNK]
-    near_words: np.ndarray  # uint64[block, CHUNK]
+    near: np.ndarray  # int64[tree, CHUNK]
+    near_words: np.ndarray  # uint64[block x CHUNK]
+    near_turn: np.ndarray  # float64[2, TURN]
+    near_packed: np.ndarray  # int64[TURN]
     leaves: np.ndarray  # int64[leaf, N_KEPT]
     bounds: np.ndarray  # float64[leaf, 3]: gain, least and most answer
     sets: np.ndarray  # uint64[leaf, 4]: the best split of a leaf, if by categories
@@ -81,9 +90,9 @@ class Own(NamedTuple):
     masks: np.ndarray  # bool[2, column]: columns to be searched
     order: np.ndarray  # int64[column]
     state: np.ndarray  # uint64[1]
-    limits: np.ndarray  # float64
-    scale: np.ndarray  # float64[2]: what turns rounded gradients and hessians back
+    scale: np.ndarray  # float64[2]: of the tree that is being grown, and so on
     layout: np.ndarray  # int64[4]
+    limits: np.ndarray  # float64[6]
     present: np.ndarray  # int64[256]
     along: np.ndarray  # float64[256]
     nodes: np.ndarray  # uint64[node]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from treewright.growth.boost_room import N_ROWS, ROOT_SUM, TURN, TURN_BITS
+from treewright.growth.boost_room import ROOT_ROWS, ROOT_SUM, TURN, TURN_BITS
 from treewright.growth.boost_search import (
     CATEGORY_L2,
     G_SHIFT,
@@ -23,32 +23,49 @@ from treewright.growth.layout import ONE, ZERO
 
 
 @kernel
-def measure_turns(gradients, hessians, rows, sums):
+def measure_turns(gradients, hessians, own, sums):
     """For each turn of the thread's rows: the sizes of its gradients and hessians, and the ends of the latter."""
+    rows = own.given
     first, n_own = np.uint64(0), np.uint64(len(rows))
     while first < n_own:
         turn = np.uint64(rows[first]) >> np.uint64(TURN_BITS)
         last = end_of_turn(rows, first, n_own)
-        g_size = h_size = g_other = h_other = 0.0
-        most, least = -np.inf, np.inf
-        # Two sums of each kind, because an addition has to wait for the one before it.
-        for i in range(first, last - ONE, np.uint64(2)):
-            row, other = rows[i], rows[i + ONE]
-            g_size += abs(gradients[row])
-            g_other += abs(gradients[other])
-            h_size += hessians[row]
-            h_other += hessians[other]
-            most, least = max(most, hessians[row]), min(least, hessians[row])
-            most, least = max(most, hessians[other]), min(least, hessians[other])
-        row = rows[last - ONE]
-        if (last - first) & ONE:
-            g_size += abs(gradients[row])
-            h_size += hessians[row]
-            most, least = max(most, hessians[row]), min(least, hessians[row])
-        sums[turn, 0, 0], sums[turn, 0, 1] = g_size + g_other, h_size + h_other
+        g = lie_together(gradients, rows, first, last, own.near_turn[0])
+        h = lie_together(hessians, rows, first, last, own.near_turn[1])
+        sums[turn, 0, 0], sums[turn, 0, 1] = sum_of_sizes(g), sum_of_sizes(h)
+        most, least = h[0], h[0]
+        for k in range(np.uint64(len(h))):
+            most, least = max(most, h[k]), min(least, h[k])
         sums[turn, 1, 0], sums[turn, 1, 1] = most, least
         sums[turn, 2, 0] = np.float64(last - first)
         first = last
+
+
+@kernel
+def lie_together(values, rows, first, last, near):
+    """The values of some rows: where they are if the rows follow each other, or else copied next to each other."""
+    row, size = np.uint64(rows[first]), last - first
+    if np.uint64(rows[last - ONE]) - row == size - ONE:
+        return values[row : row + size]
+    for k in range(size):
+        near[k] = values[rows[first + k]]
+    return near[:size]
+
+
+@kernel
+def sum_of_sizes(values):
+    """The sum of absolute values, as four sums: an addition has to wait for the one before it."""
+    a = b = c = d = 0.0
+    size = np.uint64(len(values))
+    whole = size & ~np.uint64(3)
+    for k in range(np.uint64(0), whole, np.uint64(4)):
+        a += abs(values[k])
+        b += abs(values[k + ONE])
+        c += abs(values[k + np.uint64(2)])
+        d += abs(values[k + np.uint64(3)])
+    for k in range(whole, size):
+        a += abs(values[k])
+    return (a + b) + (c + d)
 
 
 @kernel
@@ -72,11 +89,11 @@ def clear_turns(sums, thread, n_threads):
 
 
 @kernel
-def round_gradients(together, own, settings, layouts, seed, thread, n_threads, give_way):
+def round_gradients(together, own, settings, layouts, tree, seed, thread, n_threads, give_way):
     """Round the gradients and hessians of the thread's rows, on a scale on which no sum can overflow."""
-    gradients, hessians, sums = together.gradients, together.hessians, together.turn_sums
+    gradients, hessians, sums = together.gradients[tree], together.hessians[tree], together.turn_sums
     clear_turns(sums, thread, n_threads)
-    measure_turns(gradients, hessians, own.rows, sums)
+    measure_turns(gradients, hessians, own, sums)
     meet(together.gate, n_threads, give_way)
     g_size = h_size = n_rows = 0.0
     most, least = -np.inf, np.inf
@@ -87,51 +104,87 @@ def round_gradients(together, own, settings, layouts, seed, thread, n_threads, g
         if sums[turn, 2, 0] > 0.0:
             most, least = max(most, sums[turn, 1, 0]), min(least, sums[turn, 1, 1])
     alike = most == least
-    own.layout[:] = layouts[0 if n_rows <= np.float64(layouts[0, N_MASK]) and not alike else 1]
-    layout = own.layout
+    layout = layouts[0 if n_rows <= np.float64(layouts[0, N_MASK]) and not alike else 1]
     # Rounding may add 1 for each row.
     g_room = 2.0 ** np.float64(63 - layout[G_SHIFT]) - n_rows - 2.0
     h_room = 2.0 ** np.float64(layout[G_SHIFT] - layout[H_SHIFT]) - n_rows - 2.0
     g_scale = g_room / max(g_size, 1e-290)
     h_scale = 1.0 / max(most, 1e-290) if alike else h_room / max(h_size, 1e-290)
-    own.scale[0], own.scale[1] = 1.0 / g_scale, 1.0 / h_scale
-    limits = own.limits
-    limits[LEAST_H], limits[L1], limits[L2] = (
-        settings.min_weight * h_scale,
-        settings.l1 * g_scale,
-        settings.l2 * h_scale,
-    )
-    limits[SMOOTHING], limits[CATEGORY_L2] = settings.smoothing * h_scale, settings.category_l2 * h_scale
-    limits[LEAST_ROWS] = np.float64(settings.min_rows)
-    own.leaves[0, N_ROWS] = np.int64(n_rows)
-    together.counts[thread, ROOT_SUM] = round_rows(
-        gradients, hessians, own.rows, g_scale, h_scale, alike, layout, seed, together.packed
-    )
+    if thread == 0:
+        together.layout[tree] = layout
+        together.scale[tree, 0], together.scale[tree, 1] = 1.0 / g_scale, 1.0 / h_scale
+        set_limits(together.limits[tree], settings, g_scale, h_scale)
+    roots = together.roots[tree, thread]
+    roots[ROOT_ROWS] = len(own.given)
+    if alike:
+        h_scale = 0.0
+    roots[ROOT_SUM] = round_turns(gradients, hessians, own, g_scale, h_scale, layout, seed, together.packed[tree])
     meet(together.gate, n_threads, give_way)
 
 
 @kernel
-def round_rows(gradients, hessians, rows, g_scale, h_scale, alike, layout, seed, packed):
+def set_limits(limits, settings, g_scale, h_scale):
+    """What the search keeps to, on the scale of the rounded numbers."""
+    limits[LEAST_H], limits[LEAST_ROWS] = settings.min_weight * h_scale, np.float64(settings.min_rows)
+    limits[L1], limits[L2] = settings.l1 * g_scale, settings.l2 * h_scale
+    limits[SMOOTHING], limits[CATEGORY_L2] = settings.smoothing * h_scale, settings.category_l2 * h_scale
+
+
+@kernel
+def round_turns(gradients, hessians, own, g_scale, h_scale, layout, seed, packed):
+    """Write the rounded gradients and hessians of the thread's rows; returns their sum."""
+    rows, total = own.given, ZERO
+    first, n_own = np.uint64(0), np.uint64(len(rows))
+    while first < n_own:
+        last = end_of_turn(rows, first, n_own)
+        row, size = np.uint64(rows[first]), last - first
+        g = lie_together(gradients, rows, first, last, own.near_turn[0])
+        h = lie_together(hessians, rows, first, last, own.near_turn[1])
+        if np.uint64(rows[last - ONE]) - row == size - ONE:
+            total += round_rows(g, h, rows[first:last], g_scale, h_scale, layout, seed, packed[row : row + size])
+        else:
+            total += round_rows(g, h, rows[first:last], g_scale, h_scale, layout, seed, own.near_packed)
+            for k in range(size):
+                packed[rows[first + k]] = own.near_packed[k]
+        first = last
+    return total
+
+
+@kernel
+def round_rows(gradients, hessians, rows, g_scale, h_scale, layout, seed, packed):
     """Gradients and hessians as whole numbers in one word, rounded up or down by chance so that the mean is kept.
 
-    Chance is drawn from the row's number and the seed alone. Returns the sum.
+    Chance is drawn from the row's number and the seed alone. If all hessians are alike, which a scale of 0 tells, each
+    is 1. Returns the sum.
     """
     half, low = np.uint64(32), np.uint64(0xFFFFFFFF)
     share = 1.0 / 4294967296.0
     g_shift, h_shift = layout[G_SHIFT], layout[H_SHIFT]
     n = np.int64(1 if layout[N_MASK] != 0 else 0)
+    at_least = np.int64(1 if h_scale == 0.0 else 0)
     total = ZERO
-    for i in range(np.uint64(len(rows))):
-        row = np.uint64(rows[i])
-        bits = scramble(seed + GOLDEN * (row + ONE))
-        g = np.int64(np.floor(gradients[row] * g_scale + np.float64(bits >> half) * share))
-        h = np.int64(1)
-        if not alike:
-            h = np.int64(np.floor(hessians[row] * h_scale + np.float64(bits & low) * share))
+    for k in range(np.uint64(len(rows))):
+        bits = scramble(seed + GOLDEN * (np.uint64(rows[k]) + ONE))
+        g = np.int64(np.floor(gradients[k] * g_scale + np.float64(bits >> half) * share))
+        h = np.int64(np.floor(hessians[k] * h_scale + np.float64(bits & low) * share)) + at_least
         both = (g << g_shift) + (h << h_shift) + n
-        packed[row] = both
+        packed[k] = both
         total += both
     return total
+
+
+@kernel
+def add_up_in_order(gradients, hessians, own, leaf_of, sums):
+    """Add the thread's rows in the order of the table to the sums of their turns and leaves.
+
+    The sums are those of `add_up_turns`, for all leaves at once: each line of memory is read but once.
+    """
+    rows = own.given
+    for i in range(np.uint64(len(rows))):
+        row = rows[i]
+        here = sums[np.uint64(row) >> np.uint64(TURN_BITS), leaf_of[row]]
+        here[0] += gradients[row]
+        here[1] += hessians[row]
 
 
 @kernel

@@ -38,63 +38,95 @@ N_TOLD = 8
 @entry
 def pack_codes(codes, first, last, words):
     """Put the codes of eight columns in a word, for some rows."""
-    for block in range(np.uint64(words.shape[1])):
+    n_blocks = (np.uint64(codes.shape[0]) + np.uint64(7)) >> np.uint64(3)
+    for block in range(n_blocks):
         begin = np.uint64(8) * block
         n = min(np.uint64(8), np.uint64(codes.shape[0]) - begin)
         for row in range(np.uint64(first), np.uint64(last)):
             word = np.uint64(0)
             for k in range(n):
                 word |= np.uint64(codes[begin + k, row]) << (np.uint64(8) * k)
-            words[row, block] = word
+            words[row * n_blocks + block] = word
 
 
 @kernel
-def tally_rows(words, rows, lo, hi, packed, near, near_words, tallies):
-    """Add rows to the tallies of all columns.
+def tally_rows(words, n_columns, rows, lo, hi, packed, near, near_words, tallies, thread):
+    """Add rows to the tallies of all columns, for one tree or for several."""
+    n_trees, n_blocks = len(packed), np.uint64(len(near_words) // CHUNK)
+    for begin in range(np.uint64(lo), np.uint64(hi), np.uint64(CHUNK)):
+        size = min(np.uint64(CHUNK), np.uint64(hi) - begin)
+        row = np.uint64(rows[begin])
+        if n_trees == 1 and np.uint64(rows[begin + size - ONE]) - row == size - ONE:
+            # Rows that follow each other are read where they are.
+            for block in range(n_blocks):
+                place = row * n_blocks + block
+                tally_block(words, place, n_blocks, packed[0], row, size, tallies[0, thread], block, n_columns)
+            continue
+        bring_near(words, rows, begin, size, np.uint64(hi), packed, near, near_words)
+        for block in range(n_blocks):
+            for tree in range(n_trees):
+                place, first = block * np.uint64(CHUNK), np.uint64(0)
+                tally_block(near_words, place, ONE, near[tree], first, size, tallies[tree, thread], block, n_columns)
+
+
+@kernel
+def bring_near(words, rows, begin, size, end, packed, near, near_words):
+    """Copy what belongs to some rows next to each other, block by block.
 
     Rows lie too far apart for the processor to foresee which come next, so what belongs to the next chunk is asked for
-    while this one is tallied, some of it with each block of columns.
+    meanwhile.
     """
-    n_blocks = np.uint64(words.shape[1])
-    for first in range(lo, hi, CHUNK):
-        last = min(first + CHUNK, hi)
-        begin, size = np.uint64(first), np.uint64(last - first)
-        bring_near(words, rows, begin, size, packed, near, near_words)
-        ahead, n_ahead = np.uint64(last), np.uint64(min(last + CHUNK, hi) - last)
-        share = n_ahead // n_blocks + ONE
-        for block in range(n_blocks):
-            n_now = min(share, n_ahead)
-            tally_block(near_words[block], size, near, tallies, np.uint64(8) * block, words, packed, rows, ahead, n_now)
-            ahead += n_now
-            n_ahead -= n_now
-
-
-@kernel
-def bring_near(words, rows, begin, size, packed, near, near_words):
-    """Copy what belongs to some rows next to each other, block by block."""
-    n_blocks = np.uint64(words.shape[1])
+    n_blocks, step = np.uint64(len(near_words) // CHUNK), np.uint64(CHUNK)
+    both, near_both = packed[0], near[0]
     for k in range(size):
+        if begin + k + step < end:
+            later = np.uint64(rows[begin + k + step])
+            fetch(both, later)
+            for place in range(later * n_blocks, later * n_blocks + n_blocks, WORDS_AT_ONCE):
+                fetch(words, place)
         row = np.uint64(rows[begin + k])
-        near[k] = packed[row]
-        for block in range(n_blocks):
-            near_words[block, k] = words[row, block]
+        near_both[k] = both[row]
+        to = k
+        for place in range(row * n_blocks, row * n_blocks + n_blocks):
+            near_words[to] = words[place]
+            to += step
+    for tree in range(1, len(packed)):
+        both, near_both = packed[tree], near[tree]
+        for k in range(size):
+            near_both[k] = both[rows[begin + k]]
 
 
 @kernel
-def tally_block(codes, size, near, tallies, at, words, packed, rows, ahead, n_ahead):
-    """Add rows to the tallies of eight columns, and ask for what belongs to some later rows."""
+def tally_block(words, place, step, packed, first, size, tallies, block, n_columns):
+    """Add rows to the tallies of the columns of a block, eight of them or fewer in the last."""
+    at = np.uint64(8) * block
+    if at + np.uint64(6) < np.uint64(n_columns):
+        tally_eight(words, place, step, packed, first, size, tallies, at)
+        return
+    for pair in range(np.uint64(0), np.uint64(n_columns) - at, np.uint64(2)):
+        tally_two(words, place, step, packed, first, size, tallies[at + pair], tallies[at + pair + ONE], pair)
+
+
+@kernel
+def tally_two(words, place, step, packed, first, size, one, other, pair):
+    """Add rows to the tallies of two columns of a block."""
+    shift = np.uint64(8) * pair
+    for k in range(size):
+        word = words[place + k * step] >> shift
+        both = packed[first + k]
+        one[word & BYTE] += both
+        other[(word >> np.uint64(8)) & BYTE] += both
+
+
+@kernel
+def tally_eight(words, place, step, packed, first, size, tallies, at):
+    """Add rows to the tallies of eight columns."""
     a, b, c, d = tallies[at], tallies[at + ONE], tallies[at + np.uint64(2)], tallies[at + np.uint64(3)]
     at += np.uint64(4)
     e, f, g, h = tallies[at], tallies[at + ONE], tallies[at + np.uint64(2)], tallies[at + np.uint64(3)]
-    n_blocks = np.uint64(words.shape[1])
     for k in range(size):
-        if k < n_ahead:
-            later = np.uint64(rows[ahead + k])
-            fetch(packed, later)
-            for place in range(later * n_blocks, later * n_blocks + n_blocks, WORDS_AT_ONCE):
-                fetch(words, place)
-        word = codes[k]
-        both = near[k]
+        word = words[place + k * step]
+        both = packed[first + k]
         a[word & BYTE] += both
         b[(word >> np.uint64(8)) & BYTE] += both
         c[(word >> np.uint64(16)) & BYTE] += both
@@ -165,36 +197,19 @@ def least_hessian(whole, size, layout, limits):
 
 
 @kernel
-def scan_numbers(tally, column, n_codes, whole, size, direction, best, told, layout, limits):
+def scan_numbers(tally, column, n_codes, whole, size, direction, best, told, layout, limits, up_to, gains):
     """Rate the cuts of a column of numbers, rows without a value on either side; returns the best gain so far."""
     missing = tally[n_codes]
-    all_g, all_h = g_of(whole, layout), h_of(whole, layout)
-    least = least_hessian(whole, size, layout, limits)
-    n_mask, least_rows = layout[N_MASK], np.int64(limits[LEAST_ROWS])
-    l1, l2 = limits[L1], limits[L2]
     best_code, best_side, best_sum = np.int64(-1), ZERO, ZERO
     for side in range(2 if missing != 0 else 1):
         both = missing if side == 1 else ZERO
-        for code in range(n_codes):
-            here = tally[np.uint64(code)]
-            if here == 0:
-                continue
-            both += here
-            if both == whole:
-                break
-            h = h_of(both, layout)
-            other_h = all_h - h
-            if h < least or other_h < least:
-                continue
-            n_rows = both & n_mask
-            if n_mask != 0 and (n_rows < least_rows or size - n_rows < least_rows):
-                continue
-            g = g_of(both, layout)
-            gain = worth_of_two(g, h, all_g - g, other_h, l1, l2)
-            if gain > best:
-                if direction != 0.0 and direction * (g * (other_h + l2) - (all_g - g) * (h + l2)) < 0.0:
-                    continue
-                best, best_code, best_side, best_sum = gain, np.int64(code), np.int64(side), both
+        for code in range(np.uint64(n_codes)):
+            both += tally[code]
+            up_to[code] = both
+        rate_cuts(up_to, n_codes, whole, size, direction, layout, limits, gains)
+        for code in range(np.uint64(n_codes)):
+            if gains[code] > best:
+                best, best_code, best_side, best_sum = gains[code], np.int64(code), np.int64(side), up_to[code]
     if best_code >= 0:
         following = best_code + 1
         while following < n_codes and tally[following] == 0:
@@ -202,10 +217,33 @@ def scan_numbers(tally, column, n_codes, whole, size, direction, best, told, lay
         told[COLUMN] = column
         # Halfway to the next value that occurs in the leaf.
         told[CUT] = (best_code + following - 1) // 2 if following < n_codes else best_code
+        all_h = h_of(whole, layout)
         told[MISSING_FIRST] = best_side if missing != 0 else np.int64(2.0 * h_of(best_sum, layout) > all_h)
         told[IS_SET] = 0
         told[FIRST_SUM] = best_sum
     return best
+
+
+@kernel
+def rate_cuts(up_to, n_codes, whole, size, direction, layout, limits, gains):
+    """What two leaves are worth whose first has the rows up to a code; minus infinity if they may not be.
+
+    There is no branch within the loop, so that the compiler can rate several cuts at a time.
+    """
+    all_g, all_h = g_of(whole, layout), h_of(whole, layout)
+    least = least_hessian(whole, size, layout, limits)
+    n_mask = layout[N_MASK]
+    # Where rows are not counted, none are too few.
+    least_rows = np.int64(limits[LEAST_ROWS]) if n_mask != 0 else -size
+    l1, l2 = limits[L1], limits[L2]
+    for code in range(np.uint64(n_codes)):
+        both = up_to[code]
+        g, h, n_rows = g_of(both, layout), h_of(both, layout), both & n_mask
+        other_g, other_h = all_g - g, all_h - h
+        gain = worth_of_two(g, h, other_g, other_h, l1, l2)
+        may = (h >= least) & (other_h >= least) & (n_rows >= least_rows) & (size - n_rows >= least_rows)
+        may &= direction * (g * (other_h + l2) - other_g * (h + l2)) >= 0.0
+        gains[code] = gain if may else -np.inf
 
 
 @kernel
