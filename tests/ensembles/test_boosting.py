@@ -110,6 +110,28 @@ def test_leaves_of_the_quantile_loss_answer_quantiles(quantile):
     np.testing.assert_allclose(model.predict({"x": [0, 1]}), expected, atol=1e-9)
 
 
+@pytest.mark.parametrize("options", [{"subsample": 0.5}, {"goss": (0.2, 0.2)}, {"growth": "oblivious"}], ids=str)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_leaves_answer_medians_of_all_their_rows_however_they_were_grown(options, weighted):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(800, 3))
+    y = X[:, 0] * X[:, 1] + random.normal(size=800)
+    weights = random.uniform(0.5, 2.0, 800) if weighted else np.ones(800)
+    model = GradientBoostingRegressor(
+        loss="absolute", n_estimators=4, learning_rate=0.5, max_leaf_nodes=6, random_state=0, **options
+    ).fit(X, y, weights)
+    scores = np.full(800, model.initial_[0])
+    forest = model.forests_[0]
+    leaves = forest.leaves(forest.code(X))
+    for number in range(4):
+        answers_of_tree = forest.leaf_value[forest.leaf_start[number] + leaves[:, number]]
+        for leaf in np.unique(leaves[:, number]):
+            inside = leaves[:, number] == leaf
+            expected = 0.5 * weighted_quantile((y - scores)[inside], weights[inside], 0.5)
+            np.testing.assert_allclose(answers_of_tree[inside], expected, atol=1e-12)
+        scores += answers_of_tree
+
+
 @pytest.mark.parametrize("learner", BOTH)
 @pytest.mark.parametrize("weights", ["none", "badly scaled"])
 def test_the_same_seed_gives_the_same_bits_for_any_number_of_threads(learner, weights):
@@ -191,14 +213,23 @@ def test_a_column_of_more_categories_than_a_byte_holds_is_learned():
     assert np.isfinite(model.predict({"name": ["id599", "new", None]})).all()
 
 
-@pytest.mark.parametrize("learner", BOTH)
+@pytest.mark.parametrize(
+    ("learner", "parameters"),
+    [
+        (GradientBoostingClassifier, {}),
+        (GradientBoostingRegressor, {}),
+        (GradientBoostingRegressor, {"loss": "absolute"}),
+        (GradientBoostingRegressor, {"loss": "quantile", "quantile": 0.8, "subsample": 0.7}),
+        (GradientBoostingRegressor, {"loss": "absolute", "growth": "oblivious"}),
+    ],
+)
 @pytest.mark.parametrize("direction", [1, -1])
-def test_a_monotone_column_only_moves_the_answer_one_way(learner, direction):
+def test_a_monotone_column_only_moves_the_answer_one_way(learner, parameters, direction):
     random = np.random.default_rng(0)
     X = random.normal(size=(600, 3))
     noisy = direction * X[:, 0] + np.sin(3.0 * X[:, 1]) + random.normal(size=600)
     y = noisy > 0.0 if "Classifier" in learner.__name__ else noisy
-    model = learner(n_estimators=40, monotone=[direction, 0, 0], random_state=0).fit(X, y)
+    model = learner(n_estimators=40, monotone=[direction, 0, 0], random_state=0, **parameters).fit(X, y)
     grid = np.sort(random.normal(size=60))
     for _ in range(20):
         probe = np.column_stack([grid, *(np.full(60, number) for number in random.normal(size=2))])

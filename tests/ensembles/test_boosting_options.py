@@ -85,9 +85,9 @@ def test_the_first_split_is_the_best_of_all(seed):
     gain, column, threshold = plain_best_split(g, h, X, 0.7)
     left = X[:, column] <= threshold
     expected = sorted(-g[side].sum() / (h[side].sum() + 0.7) for side in (left, ~left))
-    np.testing.assert_allclose(sorted(tree.part.leaf_value), expected, rtol=1e-12)
+    np.testing.assert_allclose(sorted(tree.leaf_value), expected, rtol=1e-12)
     alone = g.sum() ** 2 / (h.sum() + 0.7)
-    assert tree.part.gains.sum() == pytest.approx(0.5 * (gain - alone), rel=1e-3)
+    assert tree.gains.sum() == pytest.approx(0.5 * (gain - alone), rel=1e-3)
 
 
 @pytest.mark.parametrize("leaves", [7, 40])
@@ -100,8 +100,8 @@ def test_trees_are_the_same_where_not_all_tallies_can_be_kept(leaves, monkeypatc
     monkeypatch.setattr(boost_engine, "MOST_POOL", 8 * 5 * 256 * 4)
     scarce, booster = grow_one(X, g, h, recipe)
     assert len(booster.together.pool) < leaves
-    np.testing.assert_array_equal(scarce.part.nodes, whole.part.nodes)
-    np.testing.assert_array_equal(scarce.part.leaf_value, whole.part.leaf_value)
+    np.testing.assert_array_equal(scarce.nodes, whole.nodes)
+    np.testing.assert_array_equal(scarce.leaf_value, whole.leaf_value)
 
 
 @pytest.mark.parametrize("n_columns", [3, 8, 13])
@@ -122,7 +122,7 @@ def test_trees_that_are_opened_together_are_those_opened_one_by_one(n_columns, g
     def grow(n_threads: int) -> tuple[int, list[Any]]:
         booster = Booster(run, codes, bins, recipe=recipe, n_outputs=4, n_threads=n_threads)
         seeds = np.arange(4, dtype=np.uint64)
-        parts = [tree.part for tree in booster.grow(gradients, hessians, recipe, seeds=seeds, rows=rows)]
+        parts = list(booster.grow(gradients, hessians, recipe, seeds=seeds, rows=rows))
         booster.close()
         return booster.outputs_at_once, parts
 
@@ -155,11 +155,13 @@ def test_every_leaf_has_as_many_rows_as_asked_for():
     random = np.random.default_rng(0)
     X = random.normal(size=(50_000, 6))
     g, h = X[:, 0] * X[:, 1] + random.normal(size=50_000), random.lognormal(0.0, 2.0, 50_000)
-    tree, _ = grow_one(X, g, h, BoostRecipe(max_leaf_nodes=200, min_samples_leaf=60))
-    assert tree.part.leaf_rows.min() >= 60
-    assert tree.part.leaf_rows.sum() == 50_000
-    for leaf, value in enumerate(tree.part.leaf_value):
-        rows = tree.rows_of_leaf(leaf)
+    tree, booster = grow_one(X, g, h, BoostRecipe(max_leaf_nodes=200, min_samples_leaf=60))
+    assert tree.leaf_rows.min() >= 60
+    assert tree.leaf_rows.sum() == 50_000
+    leaves = boost_growth.leaves_in(tree, booster.codes_by_row, 0, 50_000)
+    for leaf, value in enumerate(tree.leaf_value):
+        rows = leaves == leaf
+        assert rows.sum() == tree.leaf_rows[leaf]
         assert value == pytest.approx(-0.1 * g[rows].sum() / (h[rows].sum() + 1.0), rel=1e-9)
 
 
@@ -429,13 +431,6 @@ def test_a_monotone_column_stays_so_in_every_growth(growth, options):
     for _ in range(10):
         probe = np.column_stack([grid, *(np.full(60, number) for number in random.normal(size=2))])
         assert (np.diff(model.predict(probe)) >= -1e-9).all()
-
-
-@pytest.mark.parametrize("other", [{"monotone": [1, 0]}, {"goss": True}], ids=str)
-def test_what_does_not_go_with_quantiles_is_refused(other):
-    X, y = np.random.default_rng(0).normal(size=(50, 2)), np.arange(50.0)
-    with pytest.raises(ValueError, match="leaves that answer quantiles"):
-        GradientBoostingRegressor(loss="absolute", n_estimators=2, **other).fit(X, y)
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from treewright.ensembles.boost_answers import best_answers
 from treewright.ensembles.losses import Loss
 from treewright.ensembles.progress import Tick
 from treewright.growth.binning import Bins
-from treewright.growth.boost_engine import MIN_CODES_FOR_THREADS, BoostedTree, Booster, BoostRecipe
-from treewright.growth.forest_engine import ForestPart, choose_forest_form, seed_of_tree
+from treewright.growth.boost_engine import MIN_CODES_FOR_THREADS, Booster, BoostRecipe
+from treewright.growth.forest_engine import ForestPart, choose_forest_form, seeds_of_trees
 from treewright.growth.forest_walk import BLOCK, walk
 
 # Folds by which the number of rounds is chosen, and the share of rows held back where one judgement is enough.
@@ -196,12 +197,12 @@ class Rounds:
             self.gradients,
             self.hessians,
             plan.recipe,
-            seeds=np.array([seed_of_tree(plan.seed, number * 1009 + k) for k in range(loss.n_outputs)]),
+            seeds=seeds_of_trees(plan.seed, number * 1009 + np.arange(loss.n_outputs)),
             rows=sample,
             allowed=allowed,
             scores=self.scores if at_once else None,
         )
-        return [tree.part if at_once else self._answer(k, tree) for k, tree in enumerate(trees)]
+        return [part if at_once else self._move_on(k, part) for k, part in enumerate(trees)]
 
     def _draw_rows(self, random: np.random.Generator, number: int) -> np.ndarray | None:
         """The rows that the trees of a round are grown from, or None for all."""
@@ -213,24 +214,29 @@ class Rounds:
             return None
         return draw_by_gradient(random, self.gradients, self.hessians, *plan.goss)
 
-    def _answer(self, k: int, tree: BoostedTree) -> ForestPart:
+    def _move_on(self, k: int, part: ForestPart) -> ForestPart:
         """A tree of one output with its answers, and the scores of all rows moved on by it."""
-        by_residuals = self.plan.loss.answers_by_residuals
-        part = replace(tree.part, leaf_value=self._answers(k, tree)) if by_residuals else tree.part
+        leaves = np.empty(len(self.rows), np.uint32)
         codes = self.booster.codes_by_row
 
-        def move(first: int, last: int) -> None:
-            self.scores[k, first:last] += part.leaf_value[leaves_in(part, codes, first, last)]
+        def find(first: int, last: int) -> None:
+            leaves[first:last] = leaves_in(part, codes, first, last)
 
+        def move(first: int, last: int) -> None:
+            self.scores[k, first:last] += part.leaf_value[leaves[first:last]]
+
+        self.booster.each_part(find)
+        if self.plan.loss.answers_by_residuals:
+            part = replace(part, leaf_value=self._best_answers(k, part, leaves))
         self.booster.each_part(move)
         return part
 
-    def _answers(self, k: int, tree: BoostedTree) -> np.ndarray:
-        """The best answer of each leaf, by what is left of the targets of its rows."""
-        targets = self.rows.targets if self.rows.targets.ndim == 1 else self.rows.targets[k]
-        residuals, weights, rate = targets - self.scores[k], self.rows.weights, self.plan.recipe.learning_rate
-        leaves = [tree.rows_of_leaf(leaf) for leaf in range(len(tree.part.leaf_value))]
-        return np.array([rate * self.plan.loss.leaf(residuals[rows], weights[rows]) for rows in leaves])
+    def _best_answers(self, k: int, part: ForestPart, leaves: np.ndarray) -> np.ndarray:
+        """What each leaf answers to what is left of the targets."""
+        plan, targets = self.plan, self.rows.targets
+        residuals = (targets if targets.ndim == 1 else targets[k]) - self.scores[k]
+        best = best_answers(part, leaves, residuals, self.rows.weights, plan.loss, plan.monotone)
+        return plan.recipe.learning_rate * best
 
 
 def draw_rows(random: np.random.Generator, n_rows: int, share: float) -> np.ndarray | None:

@@ -185,9 +185,6 @@ class Boosting(TableLearner):
             raise ValueError(
                 f"boosting takes fewer than {MOST_COLUMNS} columns, but there are {len(statistics.columns)}"
             )
-        if loss.answers_by_residuals and (self.monotone is not None or self.goss):
-            other = "goss" if self.goss else "monotone"
-            raise ValueError(f"{other} does not go with leaves that answer quantiles; use another loss, as 'huber'")
         shares = read_column_sample(self.column_sample)
         groups = read_interactions(self.interactions, training.columns)
         plan = BoostPlan(

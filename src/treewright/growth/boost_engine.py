@@ -13,10 +13,9 @@ from treewright.growth.binning import Bins
 from treewright.growth.boost_loop import grow_tree, open_trees
 from treewright.growth.boost_oblivious import grow_oblivious
 from treewright.growth.boost_room import (
-    HI,
     LEAVES_AT_ONCE,
-    LO,
     N_KEPT,
+    N_ROWS,
     TURN,
     TURN_BITS,
     BoostSettings,
@@ -82,20 +81,6 @@ class BoostRecipe:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class BoostedTree:
-    """A grown tree as a part of a forest, with the rows of each leaf as each thread has them."""
-
-    part: ForestPart
-    rows: list[np.ndarray]
-    ranges: list[np.ndarray]
-
-    def rows_of_leaf(self, leaf: int) -> np.ndarray:
-        """The rows of a leaf in the order of the table."""
-        parts = [rows[slice(*ranges[leaf])] for rows, ranges in zip(self.rows, self.ranges, strict=True)]
-        return np.sort(np.concatenate(parts)) if len(parts) > 1 else parts[0]
-
-
 class Booster:
     """A coded table on which tree after tree is grown."""
 
@@ -132,6 +117,7 @@ class Booster:
         self.outputs_at_once = int(np.clip(MOST_OPEN // bytes_of_output, 1, n_outputs))
         self.together = self._make_together()
         self.all_rows = self._share_out(np.arange(self.n_rows, dtype=np.uint32))
+        self.edges = np.linspace(0, self.n_rows, self.n_threads + 1).astype(int).tolist()
         self.own = [self._make_own(len(rows)) for rows in self.all_rows]
         self.give_way = address_of_give_way()
         self.workers = ThreadPoolExecutor(self.n_threads - 1) if self.n_threads > 1 else None
@@ -155,11 +141,11 @@ class Booster:
         rows: np.ndarray | None = None,
         allowed: np.ndarray | None = None,
         scores: np.ndarray | None = None,
-    ) -> Iterator[BoostedTree]:
+    ) -> Iterator[ForestPart]:
         """Grow a tree for each output that takes the most off its loss; add its answers to the scores of its rows.
 
         Gradients, hessians and scores have a line per output. `rows` in ascending order are those to grow from,
-        `allowed` the columns that may be asked for. A tree has to be used before the next one is asked for.
+        `allowed` the columns that may be asked for.
         """
         self.together.allowed[:] = True if allowed is None else allowed
         shared_out = self.all_rows if rows is None else self._share_out(rows)
@@ -208,8 +194,7 @@ class Booster:
 
     def each_part(self, work: Callable[[int, int], None]) -> None:
         """Do something for parts of the rows, in all threads."""
-        edges = np.linspace(0, self.n_rows, self.n_threads + 1).astype(int).tolist()
-        self._run_all(lambda thread: work(edges[thread], edges[thread + 1]))
+        self._run_all(lambda thread: work(self.edges[thread], self.edges[thread + 1]))
 
     def _run_all(self, work: Callable[[int], None]) -> None:
         """Run one thread's share of the work in each thread; if one fails, the others need not wait for it."""
@@ -299,18 +284,17 @@ class Booster:
             ends=np.empty(3, np.int64),
         )
 
-    def _take(self, own: list[Own]) -> BoostedTree:
+    def _take(self, own: list[Own]) -> ForestPart:
         """Copy a grown tree out of the room that it was grown in."""
         room = own[0]
         n_nodes, n_leaves, n_sets = room.ends.tolist()
-        kept = [each.leaves[:n_leaves, [LO, HI]].copy() for each in own]
-        part = ForestPart(
+        return ForestPart(
             ends=np.array([[n_nodes, n_leaves, n_sets, 0]], np.int64),
             nodes=room.nodes[:n_nodes].copy(),
             node_set=room.node_set[:n_nodes].copy(),
             sets=room.node_sets[:n_sets].copy(),
             leaf_weight=room.leaf_sums[:n_leaves, 1].copy(),
-            leaf_rows=np.sum([ranges[:, 1] - ranges[:, 0] for ranges in kept], axis=0).astype(np.uint32),
+            leaf_rows=room.leaves[:n_leaves, N_ROWS].astype(np.uint32),
             leaf_value=room.leaf_sums[:n_leaves, 2].copy(),
             leaf_spread=np.zeros(n_leaves),
             leaf_end=np.empty(0, np.int64),
@@ -318,7 +302,6 @@ class Booster:
             entry_share=np.empty(0),
             gains=room.column_gains[None, :].copy(),
         )
-        return BoostedTree(part, [each.rows for each in own], kept)
 
 
 def _pack(run: Run, codes: np.ndarray, n_threads: int) -> np.ndarray:

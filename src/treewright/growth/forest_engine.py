@@ -130,9 +130,12 @@ def choose_forest_form() -> Run:
 
 def seed_of_tree(seed: int, tree: int) -> np.uint64:
     """The seed of a tree depends on the forest's seed and its own number alone, so that trees can be added later."""
-    with np.errstate(over="ignore"):
-        mixed = scramble(np.uint64(seed) + GOLDEN * np.uint64(tree + 1))
-    return np.uint64(mixed)
+    return np.uint64(seeds_of_trees(seed, np.array([tree]))[0])
+
+
+def seeds_of_trees(seed: int, trees: np.ndarray) -> np.ndarray:
+    """The seeds of several trees."""
+    return np.asarray(scramble(np.uint64(seed) + GOLDEN * (trees + 1).astype(np.uint64)))
 
 
 def bag_seed_of_tree(seed: int, tree: int) -> np.uint64:
