@@ -158,7 +158,7 @@ def test_every_leaf_has_as_many_rows_as_asked_for():
     tree, booster = grow_one(X, g, h, BoostRecipe(max_leaf_nodes=200, min_samples_leaf=60))
     assert tree.leaf_rows.min() >= 60
     assert tree.leaf_rows.sum() == 50_000
-    leaves = boost_growth.leaves_in(tree, booster.codes_by_row, 0, 50_000)
+    leaves = boost_growth.leaves_in(tree, booster.codes_by_row)
     for leaf, value in enumerate(tree.leaf_value):
         rows = leaves == leaf
         assert rows.sum() == tree.leaf_rows[leaf]

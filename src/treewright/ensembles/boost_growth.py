@@ -22,6 +22,9 @@ FOLDS = 5
 MOST_ROWS_FOR_FOLDS = 5_000
 HELD_BACK, MOST_HELD_BACK = 0.1, 20_000
 
+# Codes times outputs from which on parts are boosted by several threads at once.
+MIN_WORK_FOR_THREADS = 1 << 13
+
 # Up to so many rows times outputs, all shapes of trees are judged by all folds.
 MOST_ROWS_FOR_ALL_FOLDS = 1_000
 
@@ -92,7 +95,7 @@ class Boosted:
 
     def up_to_best(self) -> Boosted:
         """The rounds up to the least loss on rows held back."""
-        best = int(np.argmin(self.history)) + 1
+        best = int(np.argmin(self.history)) + 1 if len(self.history) else 1
         return Boosted([trees[:best] for trees in self.parts], self.history)
 
 
@@ -106,9 +109,6 @@ class Judge:
         self.history: list[float] = []
         self.best, self.round_of_best = np.inf, 0
 
-    def add(self, output: int, part: ForestPart) -> None:
-        self.scores[output] += part.leaf_value[leaves_in(part, self.codes, 0, len(self.codes))]
-
     def look(self, least_fall: float) -> str:
         """Judge the round; returns what to tell of it."""
         loss = self.loss.value(self.scores, self.held.targets, self.held.weights)
@@ -121,10 +121,10 @@ class Judge:
         return len(self.history) - self.round_of_best >= patience
 
 
-def leaves_in(part: ForestPart, codes: np.ndarray, first: int, last: int) -> np.ndarray:
-    """The leaf of each of some coded rows in a tree."""
-    at, room = np.empty(last - first, np.uint32), np.empty(BLOCK, np.uint32)
-    choose_forest_form()(walk)(codes, first, last, part.nodes, 0, part.node_set, part.sets, at, room)
+def leaves_in(part: ForestPart, codes: np.ndarray) -> np.ndarray:
+    """The leaf of each coded row in a tree."""
+    at, room = np.empty(len(codes), np.uint32), np.empty(BLOCK, np.uint32)
+    choose_forest_form()(walk)(codes, 0, len(codes), part.nodes, 0, part.node_set, part.sets, at, room)
     return at
 
 
@@ -145,10 +145,10 @@ def boost(
     rounds = Rounds(plan, rows, initial)
     try:
         for number in range(first_round, first_round + n_rounds):
-            for k, part in enumerate(rounds.add(number)):
-                parts[k].append(part)
-                if judge is not None:
-                    judge.add(k, part)
+            for trees, part in zip(parts, rounds.add(number), strict=True):
+                trees.append(part)
+            if judge is not None:
+                rounds.booster.add_to(judge.codes, judge.scores)
             tick(1, "" if judge is None else judge.look(plan.least_fall))
             if judge is not None and judge.has_seen_enough(plan.patience):
                 break
@@ -193,7 +193,7 @@ class Rounds:
         sample = self._draw_rows(random, number)
         allowed = draw_columns(random, len(self.rows.codes), plan.column_sample)
         at_once = sample is None and not loss.answers_by_residuals
-        trees = self.booster.grow(
+        parts = self.booster.grow(
             self.gradients,
             self.hessians,
             plan.recipe,
@@ -202,7 +202,11 @@ class Rounds:
             allowed=allowed,
             scores=self.scores if at_once else None,
         )
-        return [part if at_once else self._move_on(k, part) for k, part in enumerate(trees)]
+        if loss.answers_by_residuals:
+            parts = [self._with_best_answers(k, part) for k, part in enumerate(parts)]
+        if not at_once:
+            self.booster.add_to(self.booster.codes_by_row, self.scores)
+        return parts
 
     def _draw_rows(self, random: np.random.Generator, number: int) -> np.ndarray | None:
         """The rows that the trees of a round are grown from, or None for all."""
@@ -214,29 +218,15 @@ class Rounds:
             return None
         return draw_by_gradient(random, self.gradients, self.hessians, *plan.goss)
 
-    def _move_on(self, k: int, part: ForestPart) -> ForestPart:
-        """A tree of one output with its answers, and the scores of all rows moved on by it."""
-        leaves = np.empty(len(self.rows), np.uint32)
-        codes = self.booster.codes_by_row
-
-        def find(first: int, last: int) -> None:
-            leaves[first:last] = leaves_in(part, codes, first, last)
-
-        def move(first: int, last: int) -> None:
-            self.scores[k, first:last] += part.leaf_value[leaves[first:last]]
-
-        self.booster.each_part(find)
-        if self.plan.loss.answers_by_residuals:
-            part = replace(part, leaf_value=self._best_answers(k, part, leaves))
-        self.booster.each_part(move)
-        return part
-
-    def _best_answers(self, k: int, part: ForestPart, leaves: np.ndarray) -> np.ndarray:
-        """What each leaf answers to what is left of the targets."""
+    def _with_best_answers(self, k: int, part: ForestPart) -> ForestPart:
+        """A tree whose leaves give the best answers to what is left of the targets."""
         plan, targets = self.plan, self.rows.targets
         residuals = (targets if targets.ndim == 1 else targets[k]) - self.scores[k]
+        leaves = leaves_in(part, self.booster.codes_by_row)
         best = best_answers(part, leaves, residuals, self.rows.weights, plan.loss, plan.monotone)
-        return plan.recipe.learning_rate * best
+        answers = plan.recipe.learning_rate * best
+        self.booster.grown.leaf_value[k, : len(answers)] = answers
+        return replace(part, leaf_value=answers)
 
 
 def draw_rows(random: np.random.Generator, n_rows: int, share: float) -> np.ndarray | None:
@@ -307,7 +297,8 @@ def judge_parts(
 ) -> list[np.ndarray]:
     """The loss after each round on rows held back, for plans and the rows to learn from and to hold back.
 
-    Tables too small to be shared by threads are boosted by several threads at once, each on its own part.
+    Tables too small to be shared by threads are boosted by several threads at once, each on its own part; the smallest
+    by one, for the threads would wait for each other most of the time.
     """
     stopped = threading.Event()
 
@@ -322,7 +313,9 @@ def judge_parts(
         plan = replace(plan, loss=plan.loss.fresh())
         return boost(plan, part, part.begin(plan.loss), most, tick_or_stop, held=apart).history
 
-    n_threads = jobs[0][0].n_threads if jobs and rows.codes.size < MIN_CODES_FOR_THREADS else 1
+    work = rows.codes.size * jobs[0][0].loss.n_outputs if jobs else 0
+    at_once = work >= MIN_WORK_FOR_THREADS and rows.codes.size < MIN_CODES_FOR_THREADS
+    n_threads = jobs[0][0].n_threads if at_once else 1
     if n_threads < 2 or len(jobs) < 2:
         return [judge(job) for job in jobs]
     with ThreadPoolExecutor(n_threads) as pool:

@@ -18,7 +18,7 @@ from treewright.table.column import Column
 GROWTHS = ("auto", "best", "level", "oblivious")
 
 
-def read_recipe(learner: Any, shares: dict[str, float], n_rows: int) -> BoostRecipe:
+def read_recipe(learner: Any, shares: dict[str, float], n_rows: int, n_classes: int) -> BoostRecipe:
     """The choices that shape the trees, as far as the learner's parameters tell them."""
     if not is_whole(learner.max_leaf_nodes, 2):
         raise parameter_error("max_leaf_nodes", learner.max_leaf_nodes, "a whole number of 2 or more")
@@ -35,7 +35,7 @@ def read_recipe(learner: Any, shares: dict[str, float], n_rows: int) -> BoostRec
     if not is_auto(rate) and (not is_real(rate) or rate <= 0.0):
         raise parameter_error("learning_rate", rate, "a number above 0, or 'auto'")
     growth = "best" if is_auto(learner.growth) else learner.growth
-    auto_rate = rate_for(n_rows) if is_auto(learner.n_estimators) else GIVEN_ROUNDS_RATE
+    auto_rate = rate_for(n_rows, n_classes) if is_auto(learner.n_estimators) else GIVEN_ROUNDS_RATE
     return BoostRecipe(
         growth=growth,
         max_leaf_nodes=int(learner.max_leaf_nodes),

@@ -188,7 +188,7 @@ class Boosting(TableLearner):
         shares = read_column_sample(self.column_sample)
         groups = read_interactions(self.interactions, training.columns)
         plan = BoostPlan(
-            recipe=read_recipe(self, shares, len(training.values)),
+            recipe=read_recipe(self, shares, len(training.values), len(training.classes)),
             loss=loss,
             bins=bins,
             monotone=self._directions(training)[statistics.origin],
@@ -345,7 +345,7 @@ class GradientBoostingClassifier(ClassAnswers, Boosting):
         in five folds, and up to 20,000 rows also the shape of the trees is chosen.
     learning_rate : float or "auto", default="auto"
         How much of each tree is added. Smaller steps need more rounds and answer better. "auto" takes 0.05, or 0.1 for
-        tables of 50,000 rows and more and for a given number of rounds.
+        more than two classes, for tables of more than 50,000 rows and for a given number of rounds.
     growth : {"auto", "best", "level", "oblivious"}, default="auto"
         Which leaf is split next: the one whose split takes the most off the loss; all of a level before the next; or
         all of a level by the same test (oblivious trees, six levels unless `max_depth` tells otherwise). "auto" is
@@ -567,7 +567,7 @@ class GradientBoostingRegressor(NumberAnswers, Boosting):
         in five folds, and up to 20,000 rows also the shape of the trees is chosen.
     learning_rate : float or "auto", default="auto"
         How much of each tree is added. Smaller steps need more rounds and answer better. "auto" takes 0.05, or 0.1 for
-        tables of 50,000 rows and more and for a given number of rounds.
+        tables of more than 50,000 rows and for a given number of rounds.
     growth : {"auto", "best", "level", "oblivious"}, default="auto"
         Which leaf is split next: the one whose split takes the most off the loss; all of a level before the next; or
         all of a level by the same test (oblivious trees, six levels unless `max_depth` tells otherwise). "auto" is

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
 from treewright.growth.binning import Bins
-from treewright.growth.boost_loop import grow_tree, open_trees
-from treewright.growth.boost_oblivious import grow_oblivious
+from treewright.growth.boost_loop import add_trees, grow_trees, open_trees
+from treewright.growth.boost_oblivious import grow_oblivious_trees
 from treewright.growth.boost_room import (
     LEAVES_AT_ONCE,
     N_KEPT,
-    N_ROWS,
     TURN,
     TURN_BITS,
     BoostSettings,
     BoostTable,
+    Grown,
     Own,
     Together,
 )
 from treewright.growth.boost_search import CHUNK, LARGE_LAYOUT, N_TOLD, SMALL_LAYOUT, pack_codes
 from treewright.growth.coding import Run, run_parallel
 from treewright.growth.forest_engine import ForestPart
+from treewright.growth.forest_walk import BLOCK
 from treewright.growth.gate import ABANDONED, GATE_SIZE, address_of_give_way
 from treewright.growth.jit import compiled
 
@@ -116,6 +116,7 @@ class Booster:
         bytes_of_output = 8 * self.n_rows + self.n_threads * self.n_blocks * 8 * 256 * 8
         self.outputs_at_once = int(np.clip(MOST_OPEN // bytes_of_output, 1, n_outputs))
         self.together = self._make_together()
+        self.grown = self._make_grown(n_outputs)
         self.all_rows = self._share_out(np.arange(self.n_rows, dtype=np.uint32))
         self.edges = np.linspace(0, self.n_rows, self.n_threads + 1).astype(int).tolist()
         self.own = [self._make_own(len(rows)) for rows in self.all_rows]
@@ -141,46 +142,50 @@ class Booster:
         rows: np.ndarray | None = None,
         allowed: np.ndarray | None = None,
         scores: np.ndarray | None = None,
-    ) -> Iterator[ForestPart]:
+    ) -> list[ForestPart]:
         """Grow a tree for each output that takes the most off its loss; add its answers to the scores of its rows.
 
         Gradients, hessians and scores have a line per output. `rows` in ascending order are those to grow from,
         `allowed` the columns that may be asked for.
         """
         self.together.allowed[:] = True if allowed is None else allowed
+        self.together.gate[:] = 0
         shared_out = self.all_rows if rows is None else self._share_out(rows)
-        own = [
-            room._replace(given=part, rows=room.rows[: len(part)])
-            for room, part in zip(self.own, shared_out, strict=True)
-        ]
         settings = recipe.settings()._replace(max_leaves=min(recipe.most_leaves, self.max_leaf_nodes))
-        is_oblivious = recipe.growth == "oblivious"
+        scores = np.empty((0, 0)) if scores is None else scores
 
-        def work(thread: int, output: int) -> None:
+        def work(thread: int) -> None:
+            part = shared_out[thread]
+            own = self.own[thread]._replace(given=part, rows=self.own[thread].rows[: len(part)])
             threads = (thread, self.n_threads, self.give_way)
-            first = output - output % self.outputs_at_once
-            if output == first:
-                lines = slice(first, first + self.outputs_at_once)
-                opened = self._together_for(gradients[lines], hessians[lines], 0)
-                self.run(open_trees)(self.table, opened, own[thread], settings, *threads, LAYOUTS, seeds[lines])
-            lines = slice(output, output + 1)
-            together = self._together_for(gradients[lines], hessians[lines], output - first)
-            given = (self.table, together, own[thread], settings, *threads, seeds[output])
-            answered = np.empty(0) if scores is None else scores[output]
-            if is_oblivious:
-                totals, orders = np.empty((2, 256)), np.zeros((self.n_columns, 257), np.int64)
-                self.run(grow_oblivious)(*given, answered, totals, orders)
-            else:
-                self.run(grow_tree)(*given, answered)
+            for first in range(0, len(gradients), self.outputs_at_once):
+                trees = slice(first, first + self.outputs_at_once)
+                given = (self.table, self._together_for(gradients[trees], hessians[trees]), own, settings, *threads)
+                self.run(open_trees)(*given, LAYOUTS, seeds[trees])
+                grown = Grown(*(room[trees] for room in self.grown))
+                if recipe.growth == "oblivious":
+                    totals, orders = np.empty((2, 256)), np.zeros((self.n_columns, 257), np.int64)
+                    self.run(grow_oblivious_trees)(*given, seeds[trees], scores[trees], grown, totals, orders)
+                else:
+                    self.run(grow_trees)(*given, seeds[trees], scores[trees], grown)
 
-        for output in range(len(gradients)):
-            self.together.gate[:] = 0
-            self._run_all(partial(work, output=output))
-            yield self._take(own)
+        self._run_all(work)
+        return [self._take(tree) for tree in range(len(gradients))]
 
-    def _together_for(self, gradients: np.ndarray, hessians: np.ndarray, first: int) -> Together:
-        """What the threads share for some trees of those that are open at once."""
-        room, trees = self.together, slice(first, first + len(gradients))
+    def add_to(self, codes: np.ndarray, scores: np.ndarray) -> None:
+        """Add what the trees grown last answer to the scores of coded rows, in all threads."""
+        edges = np.linspace(0, len(codes), self.n_threads + 1).astype(int)
+
+        def add(thread: int) -> None:
+            first, last = edges[thread], edges[thread + 1]
+            at, active = np.empty(last - first, np.uint32), np.empty(BLOCK, np.uint32)
+            self.run(add_trees)(codes, first, last, self.grown, scores, at, active)
+
+        self._run_all(add)
+
+    def _together_for(self, gradients: np.ndarray, hessians: np.ndarray) -> Together:
+        """What the threads share for some trees that are opened together."""
+        room, trees = self.together, slice(len(gradients))
         return room._replace(
             gradients=gradients,
             hessians=hessians,
@@ -253,6 +258,20 @@ class Booster:
             allowed=np.ones(self.n_columns, bool),
         )
 
+    def _make_grown(self, n_outputs: int) -> Grown:
+        n_leaves = self.max_leaf_nodes
+        has_sets = not self.table.is_number.all()
+        return Grown(
+            ends=np.zeros((n_outputs, 3), np.int64),
+            nodes=np.empty((n_outputs, 2 * n_leaves), np.uint64),
+            node_set=np.empty((n_outputs, 2 * n_leaves if has_sets else 0), np.int32),
+            node_sets=np.empty((n_outputs, n_leaves if has_sets else 0, 4), np.uint64),
+            leaf_rows=np.empty((n_outputs, n_leaves), np.int64),
+            leaf_weight=np.empty((n_outputs, n_leaves)),
+            leaf_value=np.empty((n_outputs, n_leaves)),
+            column_gains=np.empty((n_outputs, self.n_columns)),
+        )
+
     def _make_own(self, n_rows: int) -> Own:
         n_leaves, n_columns = self.max_leaf_nodes, self.n_columns
         has_sets = not self.table.is_number.all()
@@ -279,28 +298,28 @@ class Booster:
             nodes=np.empty(2 * n_leaves, np.uint64),
             node_set=np.zeros(2 * n_leaves if has_sets else 0, np.int32),
             node_sets=np.empty((n_leaves if has_sets else 0, 4), np.uint64),
-            leaf_sums=np.empty((n_leaves, 3)),
+            leaf_sums=np.empty((n_leaves, 2)),
             column_gains=np.empty(n_columns),
             ends=np.empty(3, np.int64),
         )
 
-    def _take(self, own: list[Own]) -> ForestPart:
-        """Copy a grown tree out of the room that it was grown in."""
-        room = own[0]
-        n_nodes, n_leaves, n_sets = room.ends.tolist()
+    def _take(self, tree: int) -> ForestPart:
+        """Copy a grown tree out of the room that the next one will need."""
+        grown = self.grown
+        n_nodes, n_leaves, n_sets = grown.ends[tree].tolist()
         return ForestPart(
             ends=np.array([[n_nodes, n_leaves, n_sets, 0]], np.int64),
-            nodes=room.nodes[:n_nodes].copy(),
-            node_set=room.node_set[:n_nodes].copy(),
-            sets=room.node_sets[:n_sets].copy(),
-            leaf_weight=room.leaf_sums[:n_leaves, 1].copy(),
-            leaf_rows=room.leaves[:n_leaves, N_ROWS].astype(np.uint32),
-            leaf_value=room.leaf_sums[:n_leaves, 2].copy(),
+            nodes=grown.nodes[tree, :n_nodes].copy(),
+            node_set=grown.node_set[tree, :n_nodes].copy(),
+            sets=grown.node_sets[tree, :n_sets].copy(),
+            leaf_weight=grown.leaf_weight[tree, :n_leaves].copy(),
+            leaf_rows=grown.leaf_rows[tree, :n_leaves].astype(np.uint32),
+            leaf_value=grown.leaf_value[tree, :n_leaves].copy(),
             leaf_spread=np.zeros(n_leaves),
             leaf_end=np.empty(0, np.int64),
             entry_class=np.empty(0, np.uint16),
             entry_share=np.empty(0),
-            gains=room.column_gains[None, :].copy(),
+            gains=grown.column_gains[tree : tree + 1].copy(),
         )
 
 

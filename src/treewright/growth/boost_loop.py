@@ -24,6 +24,7 @@ from treewright.growth.boost_room import (
     ROOT_SUM,
     SLOT,
     SUM,
+    Together,
 )
 from treewright.growth.boost_rounding import add_up_in_order, add_up_turns, clear_turns, round_gradients
 from treewright.growth.boost_search import (
@@ -47,7 +48,7 @@ from treewright.growth.boost_search import (
     worth,
 )
 from treewright.growth.draws import draw_below, scramble
-from treewright.growth.forest_walk import pack_leaf, pack_set, pack_split
+from treewright.growth.forest_walk import pack_leaf, pack_set, pack_split, walk_tree
 from treewright.growth.gate import ABANDONED, look_at, meet
 from treewright.growth.jit import entry, kernel
 from treewright.growth.layout import NO, YES, ZERO
@@ -65,8 +66,47 @@ def open_trees(table, together, own, settings, thread, n_threads, give_way, layo
 
 
 @entry
-def grow_tree(table, together, own, settings, thread, n_threads, give_way, seed, scores):
-    """Grow a tree that has been opened, and add its answers to the scores if there are any."""
+def grow_trees(table, together, own, settings, thread, n_threads, give_way, seeds, scores, grown):
+    """Grow trees that have been opened, and add their answers to the scores if there are any."""
+    grow_all(table, together, own, settings, thread, n_threads, give_way, seeds, scores, grown)
+
+
+@kernel
+def grow_all(table, together, own, settings, thread, n_threads, give_way, seeds, scores, grown):
+    for tree in range(len(seeds)):
+        one = tree_of(together, tree)
+        grow_tree(table, one, own, settings, seeds[tree], thread, n_threads, give_way)
+        finish_tree(one, own, thread, tree, scores, grown)
+
+
+@kernel
+def tree_of(together, tree):
+    """What the threads share for one tree of a set."""
+    end = tree + 1
+    return Together(
+        together.gradients[tree:end],
+        together.hessians[tree:end],
+        together.packed[tree:end],
+        together.tallies[tree:end],
+        together.scale[tree:end],
+        together.layout[tree:end],
+        together.limits[tree:end],
+        together.roots[tree:end],
+        together.leaf_of,
+        together.turn_sums,
+        together.pool,
+        together.gains,
+        together.told,
+        together.told_sets,
+        together.counts,
+        together.gate,
+        together.allowed,
+    )
+
+
+@kernel
+def grow_tree(table, together, own, settings, seed, thread, n_threads, give_way):
+    """Grow a tree that has been opened."""
     begin_root(together, own, n_threads)
     leaves, bounds = own.leaves, own.bounds
     n_leaves, n_nodes, n_sets = np.int64(1), np.int64(1), ZERO
@@ -99,8 +139,43 @@ def grow_tree(table, together, own, settings, thread, n_threads, give_way, seed,
     own.ends[0], own.ends[1], own.ends[2] = n_nodes, n_leaves, n_sets
     close_leaves(own, n_leaves)
     answer_leaves(together, own, settings, n_leaves, thread, n_threads, give_way)
+
+
+@kernel
+def finish_tree(together, own, thread, tree, scores, grown):
+    """Add a tree's answers to the scores of the thread's rows, if there are any, and copy it out of the room."""
     if len(scores) > 0:
-        add_answers(own, together.leaf_of, scores)
+        add_answers(own, together.leaf_of, scores[tree])
+    if thread > 0:
+        return
+    n_nodes, n_leaves, n_sets = own.ends[0], own.ends[1], own.ends[2]
+    for k in range(3):
+        grown.ends[tree, k] = own.ends[k]
+    for node in range(n_nodes):
+        grown.nodes[tree, node] = own.nodes[node]
+    if len(own.node_set) > 0:
+        for node in range(n_nodes):
+            grown.node_set[tree, node] = own.node_set[node]
+        for place in range(n_sets):
+            for w in range(4):
+                grown.node_sets[tree, place, w] = own.node_sets[place, w]
+    for leaf in range(n_leaves):
+        grown.leaf_rows[tree, leaf] = own.leaves[leaf, N_ROWS]
+        grown.leaf_weight[tree, leaf] = own.leaf_sums[leaf, 0]
+        grown.leaf_value[tree, leaf] = own.leaf_sums[leaf, 1]
+    for column in range(len(own.column_gains)):
+        grown.column_gains[tree, column] = own.column_gains[column]
+
+
+@entry
+def add_trees(codes, first, last, grown, scores, at, active):
+    """Add what trees answer to the scores of rows first to last-1, a line per tree."""
+    for tree in range(len(scores)):
+        node_set, sets = grown.node_set[tree], grown.node_sets[tree]
+        walk_tree(codes, first, last, grown.nodes[tree], ZERO, node_set, sets, at, active)
+        values, line = grown.leaf_value[tree], scores[tree]
+        for k in range(np.uint64(last - first)):
+            line[np.uint64(first) + k] += values[at[k]]
 
 
 @kernel
@@ -398,7 +473,7 @@ def answer_leaves(together, own, settings, n_leaves, thread, n_threads, give_way
             leaf = begin + k
             answer = best_answer(g, h, settings.l1, settings.l2)
             answer = min(max(answer, own.bounds[leaf, LEAST]), own.bounds[leaf, MOST])
-            own.leaf_sums[leaf, 0], own.leaf_sums[leaf, 1], own.leaf_sums[leaf, 2] = g, h, settings.rate * answer
+            own.leaf_sums[leaf, 0], own.leaf_sums[leaf, 1] = h, settings.rate * answer
         meet(together.gate, n_threads, give_way)
 
 
@@ -422,4 +497,4 @@ def add_answers(own, leaf_of, scores):
     """Add what the leaves answer to the scores of the thread's rows."""
     for i in range(np.uint64(len(own.given))):
         row = own.given[i]
-        scores[row] += own.leaf_sums[leaf_of[row], 2]
+        scores[row] += own.leaf_sums[leaf_of[row], 1]

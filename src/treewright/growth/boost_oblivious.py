@@ -9,15 +9,16 @@ from __future__ import annotations
 import numpy as np
 
 from treewright.growth.boost_loop import (
-    add_answers,
     answer_leaves,
     begin_root,
     choose_columns,
     close_leaves,
+    finish_tree,
     give_birth,
     part_leaf,
     sum_of_threads,
     tally_leaf,
+    tree_of,
     write_node,
 )
 from treewright.growth.boost_room import GAIN, HI, LO, N_ROWS, SLOT, SUM
@@ -53,8 +54,28 @@ FIRST_PLACE, N_PLACES = 1, 2
 
 
 @entry
-def grow_oblivious(table, together, own, settings, thread, n_threads, give_way, seed, scores, totals, orders):
-    """Grow an opened tree as an oblivious one, and add its answers to the scores if there are any."""
+def grow_oblivious_trees(
+    table, together, own, settings, thread, n_threads, give_way, seeds, scores, grown, totals, orders
+):
+    """Grow trees that have been opened as oblivious ones, and add their answers to the scores if there are any."""
+    grow_all_oblivious(
+        table, together, own, settings, thread, n_threads, give_way, seeds, scores, grown, totals, orders
+    )
+
+
+@kernel
+def grow_all_oblivious(
+    table, together, own, settings, thread, n_threads, give_way, seeds, scores, grown, totals, orders
+):
+    for tree in range(len(seeds)):
+        one = tree_of(together, tree)
+        grow_oblivious(table, one, own, settings, seeds[tree], thread, n_threads, give_way, totals, orders)
+        finish_tree(one, own, thread, tree, scores, grown)
+
+
+@kernel
+def grow_oblivious(table, together, own, settings, seed, thread, n_threads, give_way, totals, orders):
+    """Grow a tree that has been opened as an oblivious one."""
     begin_root(together, own, n_threads)
     n_leaves, n_nodes, n_sets = np.int64(1), np.int64(1), ZERO
     tally_and_subtract(table, together, own, ZERO, ZERO, NO, thread, n_threads, give_way)
@@ -95,8 +116,6 @@ def grow_oblivious(table, together, own, settings, thread, n_threads, give_way, 
     own.ends[0], own.ends[1], own.ends[2] = n_nodes, n_leaves, n_sets
     close_leaves(own, n_leaves)
     answer_leaves(together, own, settings, n_leaves, thread, n_threads, give_way)
-    if len(scores) > 0:
-        add_answers(own, together.leaf_of, scores)
 
 
 @kernel
@@ -147,17 +166,13 @@ def choose_test(table, together, own, settings, seed, n_leaves, totals, orders, 
             has_gaps |= together.pool[own.leaves[leaf, SLOT], end - 1] != 0
         for leaf in range(n_leaves):
             tally = together.pool[own.leaves[leaf, SLOT], first:end]
-            if is_number:
-                for side in range(2 if has_gaps else 1):
-                    both = tally[n_codes] if side == 1 else ZERO
-                    for code in range(n_codes):
-                        both += tally[code]
-                        totals[side, code] += gain_of(own, leaf, both, table.monotone[column], 0.0)
-            else:
-                both = ZERO
-                for p in range(n_tests):
-                    both += tally[orders[column, p]]
-                    totals[0, p] += gain_of(own, leaf, both, 0.0, own.limits[CATEGORY_L2])
+            for side in range(2 if has_gaps and is_number else 1):
+                both = tally[n_codes] if side == 1 else ZERO
+                for test in range(n_tests):
+                    both += tally[test if is_number else orders[column, test]]
+                    own.present[test] = both
+                more_l2 = 0.0 if is_number else own.limits[CATEGORY_L2]
+                add_gains(own, leaf, n_tests, table.monotone[column], more_l2, totals[side])
         for side in range(2 if has_gaps and is_number else 1):
             for test in range(n_tests):
                 if totals[side, test] > best:
@@ -181,24 +196,29 @@ def choose_test(table, together, own, settings, seed, n_leaves, totals, orders, 
 
 
 @kernel
-def gain_of(own, leaf, both, direction, more_l2):
-    """What a leaf gains if its first side has this sum: 0 if it is not parted, minus infinity if it may not be."""
-    layout, limits = own.layout, own.limits
+def add_gains(own, leaf, n_tests, direction, more_l2, totals):
+    """Add what a leaf gains by each test, whose first side has the sum in `present`.
+
+    That is 0 if the leaf is not parted, minus infinity if it may not be. There is no branch within the loop, so that
+    the compiler can rate several tests at a time.
+    """
+    layout, limits, up_to = own.layout, own.limits, own.present
     whole, size = own.leaves[leaf, SUM], own.leaves[leaf, N_ROWS]
-    if both == 0 or both == whole:
-        return 0.0
-    h, all_h = h_of(both, layout), h_of(whole, layout)
+    all_g, all_h = g_of(whole, layout), h_of(whole, layout)
     least = least_hessian(whole, size, layout, limits)
-    if h < least or all_h - h < least:
-        return 0.0
-    n_rows, least_rows = both & layout[N_MASK], np.int64(limits[LEAST_ROWS])
-    if layout[N_MASK] != 0 and (n_rows < least_rows or size - n_rows < least_rows):
-        return 0.0
-    g, all_g = g_of(both, layout), g_of(whole, layout)
+    n_mask = layout[N_MASK]
+    # Where rows are not counted, none are too few.
+    least_rows = np.int64(limits[LEAST_ROWS]) if n_mask != 0 else -size
     l1, l2 = limits[L1], limits[L2] + more_l2
-    if direction != 0.0 and direction * (g * (all_h - h + l2) - (all_g - g) * (h + l2)) < 0.0:
-        return -np.inf
-    return worth_of_two(g, h, all_g - g, all_h - h, l1, l2) - worth(all_g, all_h, l1, limits[L2])
+    alone = worth(all_g, all_h, l1, limits[L2])
+    for test in range(np.uint64(n_tests)):
+        both = up_to[test]
+        g, h, n_rows = g_of(both, layout), h_of(both, layout), both & n_mask
+        other_g, other_h = all_g - g, all_h - h
+        gain = worth_of_two(g, h, other_g, other_h, l1, l2) - alone
+        gain = gain if direction * (g * (other_h + l2) - other_g * (h + l2)) >= 0.0 else -np.inf
+        parts = (h >= least) & (other_h >= least) & (n_rows >= least_rows) & (size - n_rows >= least_rows)
+        totals[test] += gain if parts else 0.0
 
 
 @kernel

@@ -98,9 +98,22 @@ class Own(NamedTuple):
     nodes: np.ndarray  # uint64[node]
     node_set: np.ndarray  # int32[node]
     node_sets: np.ndarray  # uint64[set, 4]
-    leaf_sums: np.ndarray  # float64[leaf, 3]: gradient, hessian, answer
+    leaf_sums: np.ndarray  # float64[leaf, 2]: hessian, answer
     column_gains: np.ndarray  # float64[column]
     ends: np.ndarray  # int64[3]: nodes, leaves, sets
+
+
+class Grown(NamedTuple):
+    """Room for the trees of a round, as they are when they are done."""
+
+    ends: np.ndarray  # int64[tree, 3]: nodes, leaves, sets
+    nodes: np.ndarray  # uint64[tree, node]
+    node_set: np.ndarray  # int32[tree, node]
+    node_sets: np.ndarray  # uint64[tree, set, 4]
+    leaf_rows: np.ndarray  # int64[tree, leaf]
+    leaf_weight: np.ndarray  # float64[tree, leaf]
+    leaf_value: np.ndarray  # float64[tree, leaf]
+    column_gains: np.ndarray  # float64[tree, column]
 
 
 # What is kept of a leaf: its best split as the search told it, then these.
