@@ -11,9 +11,10 @@ import pandas as pd
 import pytest
 from sklearn import datasets as scikit
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 from boosted_tables import BOTH, answers, mixed_table, target_of
-from treewright import GradientBoostingClassifier, GradientBoostingRegressor
+from treewright import GradientBoostingClassifier, GradientBoostingRegressor, show
 from treewright.ensembles import boost_growth
 from treewright.ensembles.boost_options import read_interactions
 from treewright.growth import boost_engine, forest_engine
@@ -486,3 +487,29 @@ def test_rounds_of_another_loss_are_not_added():
     model = GradientBoostingRegressor(n_estimators=2, warm_start=True).fit(X, y)
     with pytest.raises(ValueError, match="of the same loss"):
         model.set_params(n_estimators=4, loss="poisson").fit(X, y)
+
+
+def test_what_is_wrong_is_told_before_work_begins():
+    X, y = np.random.default_rng(0).normal(size=(60, 2)), np.arange(60.0)
+    with pytest.raises(NotFittedError):
+        GradientBoostingRegressor().staged_predict(X)
+    with pytest.raises(ValueError, match="one of them only"):
+        GradientBoostingRegressor(n_estimators=2, validation_share=0.2).fit(X, y, validation=(X, y))
+    with pytest.raises(ValueError, match=r"^validation: X lacks columns"):
+        GradientBoostingRegressor(n_estimators=2).fit({"a": y}, y, validation=({"b": y}, y))
+    text = {"a": ["x", "y"] * 30}
+    model = GradientBoostingRegressor(n_estimators=2, unseen="error").fit(text, y)
+    with pytest.raises(ValueError, match=r"choose unseen='as_missing'$"):
+        model.predict({"a": ["z"]})
+    with pytest.raises(TypeError, match=r"show\(model.forests_\[0\]\[0\]\)"):
+        show(model)
+
+
+def test_monotone_columns_may_be_named_by_position():
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    y = X[:, 0] + np.random.default_rng(1).normal(size=300)
+    common = GradientBoostingRegressor(n_estimators=9, random_state=0)
+    models = [clone(common).set_params(monotone=asked).fit(X, y) for asked in ({0: 1}, [1, 0])]
+    np.testing.assert_array_equal(models[0].predict(X), models[1].predict(X))
+    with pytest.raises(ValueError, match="names the column 2, which is not in the table"):
+        GradientBoostingRegressor(monotone={2: 1}).fit(X, y)

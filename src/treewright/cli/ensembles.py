@@ -44,7 +44,20 @@ def members_sentence(fitted: Any) -> str:
     if leaves is None:
         return f"{n_members} members."
     spread = f", from {leaves.min()} to {leaves.max()}" if leaves.min() < leaves.max() else ""
-    return f"{n_members} {word} with {leaves.mean():.1f} leaves on average{spread}."
+    return f"{n_members} {word} with {leaves.mean():.1f} leaves on average{spread}.{rounds_sentence(fitted)}"
+
+
+def rounds_sentence(fitted: Any) -> str:
+    """How a boosted model came to its trees; nothing for other models."""
+    forests = getattr(fitted, "forests_", None)
+    if forests is None:
+        return ""
+    n_rounds = len(forests[0])
+    each = "" if len(forests) == 1 else f" of {len(forests)} trees, one for each class"
+    chosen = ", chosen by rows held back" if len(fitted.history_) else ""
+    growth = {"best": "the best leaf split first", "level": "level by level", "oblivious": "a test for each level"}
+    shape = growth[fitted.shape_.growth]
+    return f" {n_rounds} rounds{each}{chosen}; learning rate {fitted.learning_rate_:g}, {shape}."
 
 
 def _kind(member: Any) -> str:
@@ -70,6 +83,9 @@ def describe_ensemble(fitted: Any) -> dict[str, Any]:
     }
     if hasattr(fitted, "named_estimators_"):
         described["members"] = {name: _kind(member) for name, member in fitted.named_estimators_.items()}
+    if hasattr(fitted, "forests_"):
+        described |= {"n_rounds": fitted.n_estimators_, "learning_rate": fitted.learning_rate_}
+        described["growth"] = fitted.shape_.growth
     if posterior is not None:
         described["weights"] = dict(zip(posterior.names, posterior.weights.tolist(), strict=True))
     return described

@@ -349,7 +349,7 @@ class AdaBoost(MetaEstimatorMixin, BaseEstimator):
             numeric_features=getattr(member, "numeric_features", None),
         )
         if member.tree_.unseen == "error":
-            refuse_unseen(columns, values, X)
+            refuse_unseen(columns, values, X, member._other_unseen)
         if getattr(member, "missing", None) == "error":
             refuse_gaps(columns, values)
         return values

@@ -58,6 +58,8 @@ class Boosting(TableLearner):
 
     _by_column: ClassVar[bool] = False
 
+    _other_unseen = "'as_missing'"
+
     forests_: list[Forest]
     initial_: np.ndarray
     history_: np.ndarray
@@ -144,15 +146,19 @@ class Boosting(TableLearner):
         return self.loss_.answer(self._scores(values))
 
     def _staged_answers(self, X: Any) -> Iterator[np.ndarray]:
-        """The answers after each round."""
+        """The answers after each round; what is wrong with the rows is told at once."""
         check_is_fitted(self)
         codes = self._code(self._read_rows(X))
-        leaves = [forest.leaves(codes, self.n_jobs) for forest in self.forests_]
-        scores = np.repeat(self.initial_[:, None], len(codes), axis=1)
-        for number in range(self.n_estimators_):
-            for k, forest in enumerate(self.forests_):
-                scores[k] += forest.leaf_value[forest.leaf_start[number] + leaves[k][:, number]]
-            yield self.loss_.answer(scores.copy())
+
+        def stages() -> Iterator[np.ndarray]:
+            leaves = [forest.leaves(codes, self.n_jobs) for forest in self.forests_]
+            scores = np.repeat(self.initial_[:, None], len(codes), axis=1)
+            for number in range(self.n_estimators_):
+                for k, forest in enumerate(self.forests_):
+                    scores[k] += forest.leaf_value[forest.leaf_start[number] + leaves[k][:, number]]
+                yield self.loss_.answer(scores.copy())
+
+        return stages()
 
     def _read_loss(self, training: Training) -> Loss:
         raise NotImplementedError
@@ -225,20 +231,25 @@ class Boosting(TableLearner):
         """The rows to judge rounds by, coded as the training rows."""
         if validation is None:
             return None
+        if self.validation_share is not None:
+            raise ValueError("rounds are judged by validation or by validation_share; give one of them only")
         if not isinstance(validation, tuple | list) or not 2 <= len(validation) <= 4:
             raise ValueError(
                 "validation must be a tuple of a table and its target, and perhaps the weights of its rows"
             )
         given, y, sample_weight, initial_score = (*validation, None, None)[:4]
-        values = read_like(
-            given,
-            training.columns,
-            named=table.named,
-            learner=type(self).__name__,
-            numeric_features=self.numeric_features,
-        )
+        try:
+            values = read_like(
+                given,
+                training.columns,
+                named=table.named,
+                learner=type(self).__name__,
+                numeric_features=self.numeric_features,
+            )
+        except ValueError as error:
+            raise ValueError(f"validation: {error}") from None
         if self._unseen() == "error":
-            refuse_unseen(training.columns, values, given)
+            refuse_unseen(training.columns, values, given, self._other_unseen)
         targets = self._read_answers(y, training)
         weights = read_weights(sample_weight, len(values))
         outputs = training.answers.shape[1:]

@@ -445,13 +445,14 @@ def read_monotone(monotone: Any, columns: tuple[Column, ...]) -> np.ndarray:
     if not isinstance(monotone, Mapping):
         if isinstance(monotone, str) or not hasattr(monotone, "__len__"):
             raise parameter_error(
-                "monotone", monotone, "a dict of column names and 1 or -1, or one of these per column"
+                "monotone", monotone, "a dict of columns, by name or position, and 1 or -1, or one of these per column"
             )
         given = list(monotone)
         if len(given) != len(columns):
             raise ValueError(f"monotone has {len(given)} entries for {len(columns)} columns; give one each, or a dict")
         monotone = {column.name: direction for column, direction in zip(columns, given, strict=True)}
-    for name, direction in monotone.items():
+    for named, direction in monotone.items():
+        name = columns[named].name if is_whole(named, 0) and named < len(columns) else named
         if name not in place:
             raise ValueError(f"monotone names the column {name!r}, which is not in the table")
         if direction not in (1, -1, 0):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import warnings
 from collections.abc import Callable
@@ -17,6 +18,14 @@ NOT_A_PAIR = "the loss must return gradient and hessian, one number per row each
 
 # One thread compiles, the others wait for it.
 _lock = threading.Lock()
+
+
+def reason_of(error: Exception) -> str:
+    """What Numba says of a function that it cannot compile, in one line: what is wrong, rather than in which step."""
+    around = ("Failed in", "During:", "File ", "This error", "^")
+    lines = [line.strip() for line in str(error).splitlines()]
+    told = [line for line in lines if line and not line.startswith(around)]
+    return re.sub(r" at 0x[0-9a-f]+", "", told[0]).rstrip(":") if told else type(error).__name__
 
 
 class OwnFunction:
@@ -67,7 +76,7 @@ class OwnFunction:
         try:
             drive(empty, empty, empty, empty)
         except NumbaError as error:
-            reason = next((line for line in str(error).splitlines() if line.strip()), "")
+            reason = reason_of(error)
             self._check_pair()
             warnings.warn(
                 f"the loss is called as plain Python, because Numba cannot compile it for one row: {reason}",

@@ -41,8 +41,11 @@ def refuse_gaps(columns: Sequence[Column], values: np.ndarray) -> None:
         )
 
 
-def refuse_unseen(columns: Sequence[Column], values: np.ndarray, X: Any) -> None:
-    """Name the first column with categories that were not there in training, and these; `X` is the table as given."""
+def refuse_unseen(columns: Sequence[Column], values: np.ndarray, X: Any, others: str) -> None:
+    """Name the first column with categories that were not there in training, and these.
+
+    `X` is the table as given, `others` what the learner may do instead.
+    """
     for place, column in enumerate(columns):
         strange = np.flatnonzero(values[:, place] < 0) if column.categories else np.empty(0)
         if len(strange):
@@ -54,7 +57,7 @@ def refuse_unseen(columns: Sequence[Column], values: np.ndarray, X: Any) -> None
             raise ValueError(
                 f"unseen is 'error', but column {column.name!r} has categories that were not there in training{told}: "
                 f"{len(strange)} of {len(values)} rows, the first is row {strange[0]}; "
-                "correct them, or choose unseen='as_missing', 'majority' or 'stop'"
+                f"correct them, or choose unseen={others}"
             )
 
 

@@ -60,6 +60,9 @@ class TableLearner(BaseEstimator):
     # Learners that put a table in bytes at once need no copy of it column after column.
     _by_column: ClassVar[bool] = True
 
+    # What else the learner may do with categories that were not there in training.
+    _other_unseen: ClassVar[str] = "'as_missing', 'majority' or 'stop'"
+
     def _columns(self) -> tuple[Column, ...]:
         """The columns of the table that the learner was fitted on."""
         raise NotImplementedError
@@ -101,7 +104,7 @@ class TableLearner(BaseEstimator):
             numeric_features=getattr(self, "numeric_features", None),
         )
         if self._unseen() == "error":
-            refuse_unseen(self._columns(), values, X)
+            refuse_unseen(self._columns(), values, X, self._other_unseen)
         if getattr(self, "missing", None) == "error":
             refuse_gaps(self._columns(), values)
         return values

@@ -87,6 +87,11 @@ def tree_of(model: Any) -> Tree:
         from sklearn.exceptions import NotFittedError
 
         raise NotFittedError(f"this {type(model).__name__} has no tree yet; call its fit method first")
+    if len(getattr(model, "forests_", ())):
+        raise TypeError(
+            f"{type(model).__name__} has many trees; show one of them, as in show(model.forests_[0][0]), "
+            "which has the first output and the first round"
+        )
     if len(getattr(model, "estimators_", ())):
         raise TypeError(f"{type(model).__name__} has many trees; show one of them, as in show(model.estimators_[0])")
     raise TypeError(f"show needs a fitted treewright learner or a Tree, not {_describe(model)}")
