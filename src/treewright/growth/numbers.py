@@ -149,6 +149,47 @@ def scan_keys_squared(work, keys, column):
 
 
 @kernel
+def scan_keys_own_numbers(work, keys, column):
+    """Rate all cuts of a sorted column without gaps by a criterion of the user's.
+
+    The sides after the cuts are measured from the last row on, those before them from the first.
+    """
+    floor, disorder, after = slot_floor(work), work.disorder, work.after[0]
+    weighted, weights, numbers = work.weighted, work.weights, work.numbers
+    n, margin, one = np.uint64(len(keys)), np.uint64(work.min_samples_leaf), np.uint64(1)
+    weight = mean = squares = 0.0
+    for step in range(n - one):
+        i = n - one - step
+        row = row_of(keys[i])
+        weight, mean, squares = add_number(weight, mean, squares, weights[row] if weighted else 1.0, numbers[row])
+        if code_of(keys[i]) != code_of(keys[i - one]) and i >= margin and n - i >= margin:
+            after[i] = disorder_of_moments(work, weight, mean, squares)
+    weight = mean = squares = 0.0
+    previous = code_of(keys[0])
+    for i in range(n):
+        code = code_of(keys[i])
+        if code != previous:
+            if i >= margin and n - i >= margin:
+                gain = disorder - (disorder_of_moments(work, weight, mean, squares) + after[i])
+                if gain > floor:
+                    keep_cut(work, gain, gain, column, previous, code, YES, ZERO)
+                    floor = slot_floor(work)
+            previous = code
+        row = row_of(keys[i])
+        weight, mean, squares = add_number(weight, mean, squares, weights[row] if weighted else 1.0, numbers[row])
+
+
+@kernel
+def add_number(weight, mean, squares, own_weight, number):
+    """Moments of a set together with one number (Welford 1962: equal numbers have exactly no deviation)."""
+    total = weight + own_weight
+    if total <= 0.0:
+        return weight, mean, squares
+    apart, share = number - mean, own_weight / total
+    return total, mean + apart * share, squares + apart * apart * (weight * share)
+
+
+@kernel
 def scan_counts_squared(work, column):
     """Rate all cuts of a counted column (weight and centred sum per code) for squared error."""
     floor = slot_floor(work)

@@ -29,6 +29,7 @@ from treewright.growth.layout import (
 from treewright.growth.numbers import (
     group_numbers,
     scan_counts_squared,
+    scan_keys_own_numbers,
     scan_keys_squared,
     search_number_categories,
     search_number_thresholds,
@@ -318,6 +319,9 @@ def search_numbers(work, column):
         return
     if plain:
         scan_keys_squared(work, keys, column)
+        return
+    if work.criterion == OWN and work.is_number[column] and work.n_missing == 0 and not work.random_cuts:
+        scan_keys_own_numbers(work, keys, column)
         return
     n_groups = group_numbers(work, keys)
     if work.is_number[column]:
