@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import pickle
+import signal
 import warnings
+from functools import partial
 from typing import Any
 
+import numba
 import numpy as np
 import pandas as pd
 import pytest
@@ -17,6 +20,7 @@ from boosted_tables import BOTH, answers, mixed_table, target_of
 from treewright import GradientBoostingClassifier, GradientBoostingRegressor, show
 from treewright.ensembles import boost_growth
 from treewright.ensembles.boost_options import read_interactions
+from treewright.ensembles.interrupts import hold_interrupts
 from treewright.growth import boost_engine, forest_engine
 from treewright.growth.binning import code_rows, place_bins
 from treewright.growth.boost_engine import Booster, BoostRecipe
@@ -112,7 +116,7 @@ def test_trees_that_are_opened_together_are_those_opened_one_by_one(n_columns, g
     random = np.random.default_rng(0)
     n_rows = 20_000
     X = random.normal(size=(n_rows, n_columns))
-    gradients = np.stack([np.sin(k * X[:, 0]) + X[:, k % 3] for k in range(1, 5)])
+    gradients = np.stack([np.sin(k * X[:, 0]) + X[:, k % 3] for k in range(1, 6)])
     hessians = random.uniform(0.5, 1.0, gradients.shape)
     rows = None if share == 1.0 else np.flatnonzero(random.random(n_rows) < share).astype(np.uint32)
     recipe = BoostRecipe(max_leaf_nodes=12, max_depth=4, growth=growth)
@@ -120,20 +124,19 @@ def test_trees_that_are_opened_together_are_those_opened_one_by_one(n_columns, g
     bins, run = place_bins(columns, X, 255, 1), choose_forest_form()
     codes = code_rows(run, bins, X, 1, by_column=True)
 
-    def grow(n_threads: int) -> tuple[int, list[Any]]:
-        booster = Booster(run, codes, bins, recipe=recipe, n_outputs=4, n_threads=n_threads)
-        seeds = np.arange(4, dtype=np.uint64)
-        parts = list(booster.grow(gradients, hessians, recipe, seeds=seeds, rows=rows))
-        booster.close()
-        return booster.outputs_at_once, parts
+    monkeypatch.setattr(boost_engine, "MIN_CODES_FOR_THREADS", 0)
 
-    at_once, together = grow(1)
-    assert at_once == 4
-    monkeypatch.setattr(boost_engine, "MOST_OPEN", 1)
-    for n_threads in (1, 2):
-        at_once, apart = grow(n_threads)
-        assert at_once == 1
-        for one, other in zip(together, apart, strict=True):
+    def grow(n_threads: int, at_once: int) -> list[Any]:
+        monkeypatch.setattr(Booster, "outputs_open", lambda self, n_outputs: at_once)
+        booster = Booster(run, codes, bins, recipe=recipe, n_outputs=5, n_threads=n_threads)
+        assert (booster.n_threads, booster.outputs_at_once) == (n_threads, at_once)
+        parts = booster.grow(gradients, hessians, recipe, seeds=np.arange(5, dtype=np.uint64), rows=rows)
+        booster.close()
+        return parts
+
+    together = grow(1, 5)
+    for n_threads, at_once in ((1, 1), (1, 2), (2, 5), (2, 2), (2, 1)):
+        for one, other in zip(together, grow(n_threads, at_once), strict=True):
             np.testing.assert_array_equal(one.nodes, other.nodes)
             np.testing.assert_array_equal(one.leaf_value, other.leaf_value)
     # All first splits against a search through all cuts.
@@ -315,17 +318,6 @@ def test_a_loss_of_ones_own_for_two_classes():
     assert own.score(X, y) > 0.97
     copy = pickle.loads(pickle.dumps(own))
     np.testing.assert_array_equal(copy.predict_proba(X), own.predict_proba(X))
-
-
-def test_a_loss_that_cannot_be_compiled_is_called_with_columns():
-    def by_columns(prediction: Any, target: Any) -> Any:
-        return np.asarray([str(number) for number in prediction - target]).astype(float), np.ones(len(target))
-
-    X, y = scikit.load_diabetes(return_X_y=True)
-    with pytest.warns(UserWarning, match="called as plain Python"):
-        model = GradientBoostingRegressor(loss=by_columns, n_estimators=5, random_state=0).fit(X, y)
-    built_in = GradientBoostingRegressor(n_estimators=5, random_state=0).fit(X, y)
-    np.testing.assert_allclose(model.predict(X), built_in.predict(X), rtol=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -513,3 +505,198 @@ def test_monotone_columns_may_be_named_by_position():
     np.testing.assert_array_equal(models[0].predict(X), models[1].predict(X))
     with pytest.raises(ValueError, match="names the column 2, which is not in the table"):
         GradientBoostingRegressor(monotone={2: 1}).fit(X, y)
+
+
+def test_rounds_added_later_stay_only_if_they_help_the_rows_held_back():
+    X, y = scikit.load_diabetes(return_X_y=True)
+    model = GradientBoostingRegressor(n_estimators=300, warm_start=True, patience=10, random_state=0)
+    held = (X[300:], y[300:])
+    best = model.fit(X[:300], y[:300], validation=held).n_estimators_
+    answers_at_best = model.predict(held[0])
+    for n_rounds in (400, 500):
+        model.set_params(n_estimators=n_rounds).fit(X[:300], y[:300], validation=held)
+        assert model.n_estimators_ == best == model.history_.argmin() + 1
+        np.testing.assert_array_equal(model.predict(held[0]), answers_at_best)
+
+
+@pytest.mark.parametrize("changed", [{"monotone": {2: 1}}, {"interactions": "none"}], ids=str)
+def test_rounds_are_not_added_under_other_constraints(changed):
+    X, y = scikit.load_diabetes(return_X_y=True)
+    model = GradientBoostingRegressor(n_estimators=3, warm_start=True).fit(X, y)
+    with pytest.raises(ValueError, match="monotone or interactions are not those of the model"):
+        model.set_params(n_estimators=5, **changed).fit(X, y)
+
+
+class Half:
+    """Losses that are no plain functions."""
+
+    def __call__(self, prediction, target):
+        return prediction - target, np.ones_like(prediction)
+
+    def loss(self, prediction, target):
+        return self(prediction, target)
+
+
+def with_import(prediction, target):
+    import math
+
+    return prediction - target, math.pi * 0.0 + np.ones_like(prediction)
+
+
+def by_strings(prediction, target):
+    return np.array([str(number) for number in prediction - target]).astype(float), np.ones(len(target))
+
+
+@pytest.mark.parametrize("loss", [Half(), Half().loss, partial(Half().loss), with_import, by_strings], ids=str)
+def test_a_loss_that_cannot_be_compiled_is_called_with_columns(loss):
+    X, y = scikit.load_diabetes(return_X_y=True)
+    common = GradientBoostingRegressor(n_estimators=5, random_state=0)
+    with pytest.warns(UserWarning, match="called as plain Python"):
+        own = clone(common).set_params(loss=loss).fit(X, y)
+    np.testing.assert_array_equal(own.predict(X), clone(common).fit(X, y).predict(X))
+
+
+def test_a_loss_that_is_compiled_already_is_taken_as_it_is():
+    X, y = scikit.load_diabetes(return_X_y=True)
+    loss = numba.njit(lambda prediction, target: (prediction - target, 1.0))
+    common = GradientBoostingRegressor(n_estimators=5, random_state=0)
+    own = common.set_params(loss=loss).fit(X, y).predict(X)
+    np.testing.assert_array_equal(own, common.set_params(loss="squared").fit(X, y).predict(X))
+
+
+@pytest.mark.parametrize(
+    ("loss", "words"),
+    [
+        (lambda prediction: (prediction, 1.0), "raises TypeError"),
+        (lambda prediction, target: [prediction if prediction > target else {}, 1.0], "ambiguous"),
+    ],
+)
+def test_a_loss_that_fails_is_told_in_a_sentence(loss, words):
+    with pytest.raises(ValueError, match=words) as caught:
+        GradientBoostingRegressor(loss=loss, n_estimators=2).fit({"x": list(range(40))}, np.arange(40.0))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("loss", "y", "held", "words"),
+    [
+        ("poisson", np.arange(40.0), -np.arange(40.0), "validation: the loss needs targets of 0 or more"),
+        ("gamma", np.arange(40.0) + 1.0, np.arange(40.0), "validation: the loss needs targets above 0"),
+        ("poisson", np.zeros(40), None, "but all are 0"),
+        ("squared", np.arange(40.0), np.full(40, np.nan), "validation: .* missing values"),
+    ],
+)
+def test_targets_that_a_loss_is_not_defined_for_are_refused(loss, y, held, words):
+    X = {"x": list(range(40))}
+    validation = None if held is None else (X, held)
+    with pytest.raises(ValueError, match=words):
+        GradientBoostingRegressor(loss=loss, n_estimators=2).fit(X, y, validation=validation)
+
+
+def test_the_history_of_the_absolute_loss_is_the_absolute_error():
+    X, y = scikit.load_diabetes(return_X_y=True)
+    model = GradientBoostingRegressor(loss="absolute", n_estimators=9).fit(X, y, validation=(X, y))
+    error = np.abs(model.predict(X) - y).mean()
+    assert model.history_[model.n_estimators_ - 1] == pytest.approx(error, rel=1e-12)
+
+
+def test_as_many_trees_are_opened_together_as_there_is_room_for():
+    X = np.random.default_rng(0).normal(size=(500, 3))
+    _, booster = grow_one(X, X[:, 0], np.ones(500), BoostRecipe(max_leaf_nodes=2))
+    bytes_of_one = 8 * 500 + 8 * 256 * 8
+    assert booster.outputs_open(7) == 7
+    assert booster.outputs_open(10**6) == boost_engine.MOST_OPEN // bytes_of_one
+
+
+def test_columns_left_out_of_one_tree_are_whole_in_the_next():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(2000, 6))
+    g, h = (X[:, 0] + X[:, 5] + random.normal(size=2000))[None], random.uniform(0.5, 1.0, (1, 2000))
+    recipe, seeds = BoostRecipe(max_leaf_nodes=8), np.array([1], np.uint64)
+    fresh, _ = grow_one(X, g[0], h[0], recipe)
+    _, booster = grow_one(X, g[0], h[0], recipe)
+    booster.grow(g, h, recipe, seeds=seeds, allowed=np.array([False, True, True, True, True, False]))
+    (again,) = booster.grow(g, h, recipe, seeds=seeds)
+    np.testing.assert_array_equal(again.nodes, fresh.nodes)
+    np.testing.assert_array_equal(again.leaf_value, fresh.leaf_value)
+
+
+def test_large_trees_are_the_same_for_any_number_of_threads(monkeypatch):
+    monkeypatch.setattr(boost_engine, "MIN_CODES_FOR_THREADS", 0)
+    random = np.random.default_rng(0)
+    X = random.normal(size=(20_000, 5))
+    g, h = np.sin(3.0 * X[:, 0]) * X[:, 1] + random.normal(size=20_000), random.lognormal(0.0, 2.0, 20_000)
+    trees = [grow_one(X, g, h, BoostRecipe(max_leaf_nodes=90), n_threads)[0] for n_threads in (1, 2, 3)]
+    assert len(trees[0].leaf_value) > 64
+    for tree in trees[1:]:
+        np.testing.assert_array_equal(tree.nodes, trees[0].nodes)
+        np.testing.assert_array_equal(tree.leaf_value, trees[0].leaf_value)
+
+
+def of_all_rows(prediction, target):
+    """A loss that looks at all rows, and so must be given all of them."""
+    error = prediction - target
+    width = 1.5 * float(np.median(np.abs(error)))
+    return np.clip(error, -width, width), np.ones(len(error)) if len(error) else {}
+
+
+def test_a_loss_of_ones_own_sees_all_rows_with_any_number_of_threads(monkeypatch):
+    monkeypatch.setattr(boost_engine, "MIN_CODES_FOR_THREADS", 0)
+    X, y = scikit.load_diabetes(return_X_y=True)
+    X, y = np.tile(X, (20, 1)), np.tile(y, 20)
+    with pytest.warns(UserWarning, match="called as plain Python"):
+        models = [
+            GradientBoostingRegressor(loss=of_all_rows, n_estimators=4, random_state=0, n_jobs=n_jobs).fit(X, y)
+            for n_jobs in (1, 2)
+        ]
+    np.testing.assert_array_equal(models[0].predict(X), models[1].predict(X))
+
+
+def test_scores_to_begin_with_stay_in_order_when_rows_are_taken():
+    rows = boost_growth.Rows(np.zeros((2, 9), np.uint8), np.zeros(9), np.ones(9), np.arange(27.0).reshape(3, 9))
+    taken = rows.take(np.array([1, 4, 7])).start
+    assert taken.flags.c_contiguous
+    np.testing.assert_array_equal(taken, [[1.0, 4.0, 7.0], [10.0, 13.0, 16.0], [19.0, 22.0, 25.0]])
+
+
+def test_rows_of_equal_gradients_are_drawn_at_random():
+    random = np.random.default_rng(0)
+    draws = [boost_growth.draw_by_gradient(random, np.ones((1, 1000)), np.ones((1, 1000)), 0.2, 0.1) for _ in range(30)]
+    often = np.bincount(np.concatenate(draws), minlength=1000)
+    assert often.max() < 25
+    assert np.count_nonzero(often) > 990
+
+
+@pytest.mark.parametrize("parameters", [{"n_estimators": 100}, {}], ids=["given rounds", "auto"])
+def test_a_column_of_many_categories_that_tell_nothing_does_little_harm(parameters):
+    random = np.random.default_rng(0)
+    X = pd.DataFrame(random.normal(size=(2000, 3)), columns=list("abc"))
+    y = X["a"] + np.sin(2.0 * X["b"]) + 0.7 * random.normal(size=2000)
+    noisy = X.assign(noise=random.integers(0, 250, 2000).astype(str))
+    plain, spoiled = (
+        GradientBoostingRegressor(random_state=0, **parameters).fit(part[:1500], y[:1500]).score(part[1500:], y[1500:])
+        for part in (X, noisy)
+    )
+    assert spoiled > plain - 0.03
+
+
+def test_steps_are_larger_for_many_classes():
+    X, y = scikit.load_iris(return_X_y=True)
+    many = GradientBoostingClassifier(random_state=0).fit(X, y)
+    two = GradientBoostingClassifier(random_state=0).fit(X[:100], y[:100])
+    assert (many.learning_rate_, two.learning_rate_) == (0.1, 0.05)
+
+
+def test_an_interrupt_waits_for_the_end_of_a_round():
+    steps = []
+
+    def work() -> None:
+        with hold_interrupts():
+            signal.raise_signal(signal.SIGINT)
+            steps.append("the rest of the round")
+        steps.append("another round")
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert steps == ["the rest of the round"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -53,11 +53,12 @@ def rounds_sentence(fitted: Any) -> str:
     if forests is None:
         return ""
     n_rounds = len(forests[0])
+    rounds = "1 round" if n_rounds == 1 else f"{n_rounds} rounds"
     each = "" if len(forests) == 1 else f" of {len(forests)} trees, one for each class"
     chosen = ", chosen by rows held back" if len(fitted.history_) else ""
     growth = {"best": "the best leaf split first", "level": "level by level", "oblivious": "a test for each level"}
     shape = growth[fitted.shape_.growth]
-    return f" {n_rounds} rounds{each}{chosen}; learning rate {fitted.learning_rate_:g}, {shape}."
+    return f" {rounds}{each}{chosen}; learning rate {fitted.learning_rate_:g}, {shape}."
 
 
 def _kind(member: Any) -> str:

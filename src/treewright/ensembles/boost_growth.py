@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from treewright.ensembles.boost_answers import best_answers
+from treewright.ensembles.interrupts import hold_interrupts
 from treewright.ensembles.losses import Loss
 from treewright.ensembles.progress import Tick
 from treewright.growth.binning import Bins
@@ -45,7 +46,7 @@ class Rows:
 
     def take(self, places: np.ndarray) -> Rows:
         codes = np.ascontiguousarray(self.codes[:, places])
-        start = None if self.start is None else self.start[:, places]
+        start = None if self.start is None else np.ascontiguousarray(self.start[:, places])
         return Rows(codes, np.ascontiguousarray(self.targets[..., places]), self.weights[places], start)
 
     def part(self, kept: np.ndarray, held: np.ndarray) -> tuple[Rows, Rows]:
@@ -93,10 +94,14 @@ class Boosted:
     parts: list[list[ForestPart]]
     history: np.ndarray
 
-    def up_to_best(self) -> Boosted:
-        """The rounds up to the least loss on rows held back."""
+    loss_before: float = np.inf  # on rows held back, before the first round
+
+    def up_to_best(self, at_least: int) -> Boosted:
+        """The rounds up to the least loss on rows held back; none if they only made it larger, and none will do."""
         best = int(np.argmin(self.history)) + 1 if len(self.history) else 1
-        return Boosted([trees[:best] for trees in self.parts], self.history)
+        if at_least == 0 and (len(self.history) == 0 or self.history.min() >= self.loss_before):
+            best = 0
+        return replace(self, parts=[trees[:best] for trees in self.parts])
 
 
 class Judge:
@@ -107,15 +112,20 @@ class Judge:
         self.codes = np.ascontiguousarray(held.codes.T)
         self.scores = held.scores(initial)
         self.history: list[float] = []
+        self.loss_before = loss.value(self.scores, held.targets, held.weights)
         self.best, self.round_of_best = np.inf, 0
 
-    def look(self, least_fall: float) -> str:
-        """Judge the round; returns what to tell of it."""
+    @property
+    def told(self) -> str:
+        """What to tell of the last round."""
+        return f"loss {self.history[-1]:.5g}, best {self.best:.5g}"
+
+    def look(self, least_fall: float) -> None:
+        """Judge the round."""
         loss = self.loss.value(self.scores, self.held.targets, self.held.weights)
         self.history.append(loss)
         if loss < self.best - least_fall * abs(self.best) or not np.isfinite(self.best):
             self.best, self.round_of_best = loss, len(self.history)
-        return f"loss {loss:.5g}, best {self.best:.5g}"
 
     def has_seen_enough(self, patience: int) -> bool:
         return len(self.history) - self.round_of_best >= patience
@@ -145,21 +155,24 @@ def boost(
     rounds = Rounds(plan, rows, initial)
     try:
         for number in range(first_round, first_round + n_rounds):
-            for trees, part in zip(parts, rounds.add(number), strict=True):
-                trees.append(part)
-            if judge is not None:
-                rounds.booster.add_to(judge.codes, judge.scores)
-            tick(1, "" if judge is None else judge.look(plan.least_fall))
+            with hold_interrupts():
+                for trees, part in zip(parts, rounds.add(number), strict=True):
+                    trees.append(part)
+                if judge is not None:
+                    rounds.booster.add_to(judge.codes, judge.scores)
+                    judge.look(plan.least_fall)
+            tick(1, "" if judge is None else judge.told)
             if judge is not None and judge.has_seen_enough(plan.patience):
                 break
     except KeyboardInterrupt:
-        complete = min(map(len, parts))
-        if not keep_on_interrupt or complete == 0:
+        if not keep_on_interrupt or not parts[0]:
             raise
-        parts = [trees[:complete] for trees in parts]
     finally:
-        rounds.booster.close()
-    return Boosted(parts, np.array([] if judge is None else judge.history))
+        with hold_interrupts():
+            rounds.booster.close()
+    if judge is None:
+        return Boosted(parts, np.empty(0))
+    return Boosted(parts, np.array(judge.history), judge.loss_before)
 
 
 class Rounds:
@@ -184,11 +197,7 @@ class Rounds:
     def add(self, number: int) -> list[ForestPart]:
         """The trees of a round, one per output."""
         plan, loss = self.plan, self.plan.loss
-        self.booster.each_part(
-            lambda first, last: loss.fill(
-                self.scores, self.rows.targets, self.weights, (first, last), self.gradients, self.hessians
-            )
-        )
+        self._derive()
         random = np.random.default_rng([plan.seed & 0xFFFFFFFF, number])
         sample = self._draw_rows(random, number)
         allowed = draw_columns(random, len(self.rows.codes), plan.column_sample)
@@ -207,6 +216,20 @@ class Rounds:
         if not at_once:
             self.booster.add_to(self.booster.codes_by_row, self.scores)
         return parts
+
+    def _derive(self) -> None:
+        """Work out the gradients and hessians of all rows."""
+        loss, n_rows = self.plan.loss, len(self.rows)
+
+        def fill(first: int, last: int) -> None:
+            rows = (first, last)
+            loss.fill(self.scores, self.rows.targets, self.weights, rows, self.gradients, self.hessians)
+
+        if loss.goes_row_by_row:
+            self.booster.each_part(fill)
+        else:
+            fill(0, n_rows)
+        loss.check_filled(self.gradients, self.hessians)
 
     def _draw_rows(self, random: np.random.Generator, number: int) -> np.ndarray | None:
         """The rows that the trees of a round are grown from, or None for all."""
@@ -248,7 +271,10 @@ def draw_by_gradient(
     sizes = np.abs(gradients).sum(axis=0)
     n_large = max(1, round(large * n_rows))
     n_small = min(max(1, round(small * n_rows)), n_rows - n_large)
-    order = np.argpartition(-sizes, n_large - 1) if n_large < n_rows else np.arange(n_rows)
+    # In random order, so that of equal gradients not always the same rows are drawn.
+    order = random.permutation(n_rows)
+    if n_large < n_rows:
+        order = order[np.argpartition(-sizes[order], n_large - 1)]
     rest = np.sort(order[n_large:])
     drawn = random.choice(rest, n_small, replace=False) if n_small else rest
     if n_small:

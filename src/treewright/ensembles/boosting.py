@@ -113,8 +113,8 @@ class Boosting(TableLearner):
         self.n_features_in_ = len(table.columns)
         self.forests_, self.initial_ = forests, initial
         self.n_estimators_, self.learning_rate_ = len(forests[0]), plan.recipe.learning_rate
-        self.history_ = np.append(self.history_, found.history) if earlier else found.history
-        self.loss_, self.shape_ = loss, shape_of(plan)
+        self.history_ = found.history
+        self.loss_, self.shape_, self.constraints_ = loss, shape_of(plan), (plan.monotone, groups_of(plan))
         self.columns_, self.target_, self.statistics_ = training.columns, training.target, statistics
         return self
 
@@ -246,19 +246,17 @@ class Boosting(TableLearner):
                 learner=type(self).__name__,
                 numeric_features=self.numeric_features,
             )
+            if self._unseen() == "error":
+                refuse_unseen(training.columns, values, given, self._other_unseen)
+            targets = self._read_answers(y, training)
+            weights = read_weights(sample_weight, len(values))
+            if targets.shape != (*training.answers.shape[1:], len(values)):
+                raise ValueError(f"it has {len(values)} rows, but its targets are not like those of the training rows")
+            plan.loss.check_targets(targets)
+            if not weights.any():
+                raise ValueError("every row has a weight of zero, so it cannot judge anything")
         except ValueError as error:
             raise ValueError(f"validation: {error}") from None
-        if self._unseen() == "error":
-            refuse_unseen(training.columns, values, given, self._other_unseen)
-        targets = self._read_answers(y, training)
-        weights = read_weights(sample_weight, len(values))
-        outputs = training.answers.shape[1:]
-        if targets.shape != (*outputs, len(values)):
-            raise ValueError(
-                f"validation has {len(values)} rows, but its targets are not like those of the training rows"
-            )
-        if not weights.any():
-            raise ValueError("every row of validation has a weight of zero, so it cannot judge anything")
         seen = statistics.apply(values)
         codes = code_rows(choose_forest_form(), plan.bins, seen, plan.n_threads, by_column=True)
         whole = replace(training, values=values, kept=None)
@@ -274,6 +272,8 @@ class Boosting(TableLearner):
             raise ValueError("warm_start adds rounds of the same loss; set warm_start=False to begin anew with another")
         if not same or not np.array_equal(self.forests_[0].bins.cuts, plan.bins.cuts):
             raise ValueError(OTHER_TABLE)
+        if not np.array_equal(self.constraints_[0], plan.monotone) or self.constraints_[1] != groups_of(plan):
+            raise ValueError("monotone or interactions are not those of the model; set warm_start=False to begin anew")
         return self.forests_
 
     def _boost(
@@ -292,8 +292,10 @@ class Boosting(TableLearner):
             raise ValueError(f"n_estimators is {n_rounds}, but the model has {first} rounds; it can only grow")
         if earlier:
             rows, held = move_on(rows, initial, earlier), None if held is None else move_on(held, initial, earlier)
+        if earlier and len(history) == 0:
+            history = self.history_
         if first == n_rounds:
-            return plan, Boosted([[] for _ in earlier], np.empty(0)), initial
+            return plan, Boosted([[] for _ in earlier], history), initial
         with follow("boosting", n_rounds - first, self.progress) as tick:
             found = boost(
                 plan,
@@ -305,7 +307,10 @@ class Boosting(TableLearner):
                 first_round=first,
                 keep_on_interrupt=bool(self.keep_on_interrupt),
             )
-        return plan, replace(found, history=history) if held is None else found.up_to_best(), initial
+        if held is not None:
+            found = found.up_to_best(at_least=0 if earlier else 1)
+            history = np.append(history[:first], found.history)
+        return plan, replace(found, history=history), initial
 
     def _directions(self, training: Training) -> np.ndarray:
         return read_monotone(self.monotone, training.columns)
@@ -328,6 +333,11 @@ class Boosting(TableLearner):
         with follow("choosing the number of rounds", None, self.progress) as tick:
             n_rounds, plan, history = choose_plan(list(different.values()), rows, most, share, tick)
         return n_rounds, plan, history
+
+
+def groups_of(plan: BoostPlan) -> list[list[bool]] | None:
+    """Which columns may meet on a path, to be compared."""
+    return None if plan.groups is None else plan.groups.tolist()
 
 
 def move_on(rows: Rows, initial: np.ndarray, earlier: list[Forest]) -> Rows:
@@ -384,7 +394,7 @@ class GradientBoostingClassifier(ClassAnswers, Boosting):
         Share of the columns that each tree may ask for, or shares for each "tree", "level" and "node" as in
         {"node": 0.5}. "auto" takes 0.5 for each node where `subsample` is 0.7 (0.7 for oblivious trees), else all.
     monotone : dict, list or None, default=None
-        Columns that the answer must rise with (1) or fall with (-1), by name or one entry per column.
+        Columns that the answer must rise with (1) or fall with (-1), by name or position, or one entry per column.
     interactions : list of lists, "none" or None, default=None
         Groups of columns, by name or position, that may meet on a path from the root to a leaf; columns in no group
         are one more group. "none" lets no two columns meet.
@@ -606,7 +616,7 @@ class GradientBoostingRegressor(NumberAnswers, Boosting):
         Share of the columns that each tree may ask for, or shares for each "tree", "level" and "node" as in
         {"node": 0.5}. "auto" takes 0.5 for each node where `subsample` is 0.7 (0.7 for oblivious trees), else all.
     monotone : dict, list or None, default=None
-        Columns that the answer must rise with (1) or fall with (-1), by name or one entry per column.
+        Columns that the answer must rise with (1) or fall with (-1), by name or position, or one entry per column.
     interactions : list of lists, "none" or None, default=None
         Groups of columns, by name or position, that may meet on a path from the root to a leaf; columns in no group
         are one more group. "none" lets no two columns meet.
@@ -745,15 +755,15 @@ class GradientBoostingRegressor(NumberAnswers, Boosting):
             return read_loss(self.loss, n_classes=0, quantile=self.quantile, tweedie_power=self.tweedie_power)
 
         loss = read()
-        if isinstance(loss, Tweedie):
-            least = training.answers.min()
-            above = loss.parameter == 2.0
-            if least < 0.0 or (above and least == 0.0) or not training.answers.any(axis=0).all():
-                wanted = "above 0" if above else "of 0 or more, some above 0"
-                raise ValueError(f"loss is {self.loss!r}, which needs targets {wanted}, but the least is {least:g}")
-        if training.answers.ndim == 1:
-            return loss
-        return ManyOutputs([read() for _ in range(training.answers.shape[1])])
+        if isinstance(loss, Tweedie) and not training.answers.any(axis=0).all():
+            raise ValueError(f"loss is {self.loss!r}, which needs targets above 0, but all are 0")
+        if training.answers.ndim > 1:
+            loss = ManyOutputs([read() for _ in range(training.answers.shape[1])])
+        try:
+            loss.check_targets(training.answers.T)
+        except ValueError as error:
+            raise ValueError(f"loss is {self.loss!r}: {error}") from None
+        return loss
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -49,7 +49,7 @@ class RandomForestClassifier(ForestClassifier):
     unseen : {"as_missing", "stop", "majority", "error"}, default="as_missing"
         What becomes of categories that were not there in training.
     monotone : dict, list or None, default=None
-        Columns that the answer must rise with (1) or fall with (-1), by name or one entry per column;
+        Columns that the answer must rise with (1) or fall with (-1), by name or position, or one entry per column;
         of two classes, the share of the second one.
     max_bins : int, default=255
         Most groups of about as many rows into which the values of a numeric column are put before growth.
@@ -183,7 +183,7 @@ class RandomForestRegressor(ForestRegressor):
     unseen : {"as_missing", "stop", "majority", "error"}, default="as_missing"
         What becomes of categories that were not there in training.
     monotone : dict, list or None, default=None
-        Columns that the answer must rise with (1) or fall with (-1), by name or one entry per column.
+        Columns that the answer must rise with (1) or fall with (-1), by name or position, or one entry per column.
     max_bins : int, default=255
         Most groups of about as many rows into which the values of a numeric column are put before growth.
     oob_score : bool or function, default=False
@@ -318,7 +318,7 @@ class ExtraTreesClassifier(ForestClassifier):
     unseen : {"as_missing", "stop", "majority", "error"}, default="as_missing"
         What becomes of categories that were not there in training.
     monotone : dict, list or None, default=None
-        Columns that the answer must rise with (1) or fall with (-1), by name or one entry per column;
+        Columns that the answer must rise with (1) or fall with (-1), by name or position, or one entry per column;
         of two classes, the share of the second one.
     max_bins : int, default=255
         Most groups of about as many rows into which the values of a numeric column are put before growth.
@@ -452,7 +452,7 @@ class ExtraTreesRegressor(ForestRegressor):
     unseen : {"as_missing", "stop", "majority", "error"}, default="as_missing"
         What becomes of categories that were not there in training.
     monotone : dict, list or None, default=None
-        Columns that the answer must rise with (1) or fall with (-1), by name or one entry per column.
+        Columns that the answer must rise with (1) or fall with (-1), by name or position, or one entry per column.
     max_bins : int, default=255
         Most groups of about as many rows into which the values of a numeric column are put before growth.
     oob_score : bool or function, default=False

@@ -20,7 +20,7 @@ from treewright.growth.boost_losses import (
     derive_rows,
 )
 from treewright.growth.forest_engine import choose_forest_form
-from treewright.growth.own_loss import OwnFunction
+from treewright.growth.own_loss import OwnFunction, check_derivatives
 from treewright.learners.parameters import is_real, parameter_error
 
 NUMBER_LOSSES = ("squared", "absolute", "huber", "quantile", "poisson", "gamma", "tweedie")
@@ -42,6 +42,10 @@ class Loss(ABC):
     parameter = 0.0
     # Is a leaf's answer worked out from the residuals of its rows, rather than from gradient and hessian?
     answers_by_residuals = False
+
+    def check_targets(self, targets: np.ndarray) -> None:
+        """Refuse targets that the loss is not defined for."""
+        del targets
 
     @abstractmethod
     def begin(self, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -65,6 +69,15 @@ class Loss(ABC):
         gradients, hessians = np.empty_like(scores), np.empty_like(scores)
         self.fill(scores, targets, np.empty(0), (0, scores.shape[1]), gradients, hessians)
         return gradients, hessians
+
+    @property
+    def goes_row_by_row(self) -> bool:
+        """May parts of the rows be filled by several threads at once?"""
+        return True
+
+    def check_filled(self, gradients: np.ndarray, hessians: np.ndarray) -> None:
+        """Refuse gradients and hessians that cannot be boosted by."""
+        del gradients, hessians
 
     def fresh(self) -> Loss:
         """The same loss, to be begun with other rows."""
@@ -96,7 +109,7 @@ class Squared(Loss):
 
 
 class Quantile(Loss):
-    """The pinball loss, whose best answer is a quantile; half the absolute error at 0.5."""
+    """The pinball loss, whose best answer is a quantile."""
 
     kind = QUANTILE
     answers_by_residuals = True
@@ -114,6 +127,16 @@ class Quantile(Loss):
 
     def leaf(self, residuals: np.ndarray, weights: np.ndarray) -> float:
         return weighted_quantile(residuals, weights, self.parameter)
+
+
+class Absolute(Quantile):
+    """The absolute error, whose best answer is the median."""
+
+    def __init__(self) -> None:
+        super().__init__(0.5)
+
+    def value(self, scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> float:
+        return 2.0 * super().value(scores, targets, weights)
 
 
 class Huber(Loss):
@@ -144,6 +167,12 @@ class Tweedie(Loss):
 
     def __init__(self, power: float) -> None:
         self.parameter = power
+
+    def check_targets(self, targets: np.ndarray) -> None:
+        least = targets.min() if targets.size else 1.0
+        if least < 0.0 or (self.parameter == 2.0 and least == 0.0):
+            wanted = "above 0" if self.parameter == 2.0 else "of 0 or more"
+            raise ValueError(f"the loss needs targets {wanted}, but the least is {least:g}")
 
     def begin(self, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
         return np.array([np.log(max(np.average(targets, weights=weights), 1e-300))])
@@ -244,10 +273,16 @@ class Own(Loss):
         taken = slice(*rows)
         g, h = gradients[0, taken], hessians[0, taken]
         self.function.fill(scores[0, taken], targets[taken], g, h)
-        np.maximum(h, 1e-16, out=h)
         if len(weights):
             g *= weights[taken]
             h *= weights[taken]
+
+    @property
+    def goes_row_by_row(self) -> bool:
+        return self.function.is_compiled
+
+    def check_filled(self, gradients: np.ndarray, hessians: np.ndarray) -> None:
+        check_derivatives(gradients, hessians)
 
     def value(self, scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> float:
         """The mean loss less that of the score which all rows begin with: the gradient summed on the way from there."""
@@ -274,6 +309,18 @@ class ManyOutputs(Loss):
 
     def fresh(self) -> Loss:
         return ManyOutputs([loss.fresh() for loss in self.losses])
+
+    def check_targets(self, targets: np.ndarray) -> None:
+        for loss, line in zip(self.losses, targets, strict=True):
+            loss.check_targets(line)
+
+    @property
+    def goes_row_by_row(self) -> bool:
+        return all(loss.goes_row_by_row for loss in self.losses)
+
+    def check_filled(self, gradients: np.ndarray, hessians: np.ndarray) -> None:
+        for k, loss in enumerate(self.losses):
+            loss.check_filled(gradients[k : k + 1], hessians[k : k + 1])
 
     def begin(self, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
         return np.concatenate([loss.begin(line, weights) for loss, line in zip(self.losses, targets, strict=True)])
@@ -347,7 +394,7 @@ def read_loss(loss: Any, *, n_classes: int, quantile: float, tweedie_power: floa
     made: dict[str, Callable[[], Loss]] = {
         "exponential": Exponential,
         "squared": Squared,
-        "absolute": lambda: Quantile(0.5),
+        "absolute": Absolute,
         "quantile": lambda: Quantile(quantile),
         "huber": lambda: Huber(0.9),
         "poisson": lambda: Tweedie(1.0),

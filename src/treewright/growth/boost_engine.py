@@ -113,8 +113,7 @@ class Booster:
         self.max_leaf_nodes = min(recipe.most_leaves, self.n_rows)
         # Oblivious trees are searched with the tallies of all leaves.
         self.all_tallies = recipe.growth == "oblivious"
-        bytes_of_output = 8 * self.n_rows + self.n_threads * self.n_blocks * 8 * 256 * 8
-        self.outputs_at_once = int(np.clip(MOST_OPEN // bytes_of_output, 1, n_outputs))
+        self.outputs_at_once = self.outputs_open(n_outputs)
         self.together = self._make_together()
         self.grown = self._make_grown(n_outputs)
         self.all_rows = self._share_out(np.arange(self.n_rows, dtype=np.uint32))
@@ -122,6 +121,11 @@ class Booster:
         self.own = [self._make_own(len(rows)) for rows in self.all_rows]
         self.give_way = address_of_give_way()
         self.workers = ThreadPoolExecutor(self.n_threads - 1) if self.n_threads > 1 else None
+
+    def outputs_open(self, n_outputs: int) -> int:
+        """How many of the trees of a round are opened together."""
+        bytes_of_one = 8 * self.n_rows + self.n_threads * self.n_blocks * 8 * 256 * 8
+        return int(np.clip(MOST_OPEN // bytes_of_one, 1, n_outputs))
 
     def close(self) -> None:
         if self.workers is not None:
@@ -245,7 +249,7 @@ class Booster:
             tallies=np.zeros((n_open, self.n_threads, 8 * self.n_blocks, 256), np.int64),
             scale=np.empty((n_open, 2)),
             layout=np.empty((n_open, 4), np.int64),
-            limits=np.empty((n_open, 6)),
+            limits=np.empty((n_open, 7)),
             roots=np.zeros((n_open, self.n_threads, 2), np.int64),
             leaf_of=np.empty(self.n_rows, np.uint32),
             turn_sums=np.empty((n_turns + 1, LEAVES_AT_ONCE, 2)),
@@ -290,7 +294,7 @@ class Booster:
             masks=np.ones((2, n_columns), bool),
             order=np.empty(n_columns, np.int64),
             state=np.empty(1, np.uint64),
-            limits=np.empty(6),
+            limits=np.empty(7),
             scale=np.empty(2),
             layout=np.empty(4, np.int64),
             present=np.empty(256, np.int64),

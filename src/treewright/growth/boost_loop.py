@@ -1,4 +1,4 @@
-"""The compiled loop that grows one boosted tree, by several threads together.
+"""The compiled loops that open and grow the trees of a round of boosting, each by several threads together.
 
 Every thread has rows of its own: the table's rows go round in turns of `TURN` rows. A thread rounds, tallies and parts
 its own rows. The tallies of all threads are brought together column by column, each column by one thread, which also
@@ -11,13 +11,13 @@ import numpy as np
 
 from treewright.growth.boost_room import (
     DEPTH,
-    FIRST_COUNT,
     GAIN,
     HI,
     LEAST,
     LEAVES_AT_ONCE,
     LO,
     MOST,
+    N_COUNTS,
     N_ROWS,
     NODE,
     ROOT_ROWS,
@@ -67,12 +67,16 @@ def open_trees(table, together, own, settings, thread, n_threads, give_way, layo
 
 @entry
 def grow_trees(table, together, own, settings, thread, n_threads, give_way, seeds, scores, grown):
-    """Grow trees that have been opened, and add their answers to the scores if there are any."""
+    """Grow trees that have been opened, and add their answers to the scores if there are any.
+
+    The loop is a kernel of its own, because an entry counts who uses each array, and the parts of `together` are lent.
+    """
     grow_all(table, together, own, settings, thread, n_threads, give_way, seeds, scores, grown)
 
 
 @kernel
 def grow_all(table, together, own, settings, thread, n_threads, give_way, seeds, scores, grown):
+    """The loop of `grow_trees`."""
     for tree in range(len(seeds)):
         one = tree_of(together, tree)
         grow_tree(table, one, own, settings, seeds[tree], thread, n_threads, give_way)
@@ -112,15 +116,15 @@ def grow_tree(table, together, own, settings, seed, thread, n_threads, give_way)
     n_leaves, n_nodes, n_sets = np.int64(1), np.int64(1), ZERO
     if settings.max_leaves > 1 and can_split(own, settings, ZERO):
         search(table, together, own, settings, seed, ZERO, ZERO, NO, thread, n_threads, give_way)
-    place = FIRST_COUNT
+    n_parted = ZERO
     # If a thread has failed, the others stop; what they have found is thrown away.
     while n_leaves < settings.max_leaves and look_at(together.gate, ABANDONED) == 0:
         leaf = next_leaf(leaves, bounds, n_leaves, settings.by_level)
         if leaf < 0:
             break
         middle = part_leaf(table, own, leaf)
-        # Two places in turn, so that no thread writes the next number before all have read this one.
-        place = FIRST_COUNT + 1 if place == FIRST_COUNT else FIRST_COUNT
+        n_parted += 1
+        place = n_parted % N_COUNTS
         together.counts[thread, place] = middle - leaves[leaf, LO]
         meet(together.gate, n_threads, give_way)
         n_first = sum_of_threads(together.counts, place, n_threads)

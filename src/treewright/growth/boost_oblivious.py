@@ -21,7 +21,7 @@ from treewright.growth.boost_loop import (
     tree_of,
     write_node,
 )
-from treewright.growth.boost_room import GAIN, HI, LO, N_ROWS, SLOT, SUM
+from treewright.growth.boost_room import GAIN, HI, LO, N_COUNTS, N_ROWS, SLOT, SUM
 from treewright.growth.boost_search import (
     BYTE,
     CATEGORY_L2,
@@ -35,6 +35,7 @@ from treewright.growth.boost_search import (
     MISSING_FIRST,
     N_MASK,
     N_TOLD,
+    chance_gain,
     g_of,
     h_of,
     join_again,
@@ -48,9 +49,6 @@ from treewright.growth.draws import GOLDEN
 from treewright.growth.gate import ABANDONED, look_at, meet
 from treewright.growth.jit import entry, kernel
 from treewright.growth.layout import LOW_SIX, NO, ONE, SIX, YES, ZERO, has_bit
-
-# Places in `counts`: those of a leaf follow each other, so that no thread writes one that another still reads.
-FIRST_PLACE, N_PLACES = 1, 2
 
 
 @entry
@@ -67,6 +65,7 @@ def grow_oblivious_trees(
 def grow_all_oblivious(
     table, together, own, settings, thread, n_threads, give_way, seeds, scores, grown, totals, orders
 ):
+    """The loop of `grow_oblivious_trees`, apart from it as `grow_all` is."""
     for tree in range(len(seeds)):
         one = tree_of(together, tree)
         grow_oblivious(table, one, own, settings, seeds[tree], thread, n_threads, give_way, totals, orders)
@@ -97,9 +96,10 @@ def grow_oblivious(table, together, own, settings, seed, thread, n_threads, give
         for leaf in range(n_old):
             middle = part_leaf(table, own, leaf)
             n_parted += 1
-            together.counts[thread, FIRST_PLACE + n_parted % N_PLACES] = middle - own.leaves[leaf, LO]
+            place = n_parted % N_COUNTS
+            together.counts[thread, place] = middle - own.leaves[leaf, LO]
             meet(together.gate, n_threads, give_way)
-            n_first = sum_of_threads(together.counts, FIRST_PLACE + n_parted % N_PLACES, n_threads)
+            n_first = sum_of_threads(together.counts, place, n_threads)
             if min(n_first, own.leaves[leaf, N_ROWS] - n_first) < settings.min_rows:
                 join_again(own.rows, own.leaves[leaf, LO], middle, own.leaves[leaf, HI], own.spare)
                 for group in range(own.live_groups.shape[1]):
@@ -173,6 +173,10 @@ def choose_test(table, together, own, settings, seed, n_leaves, totals, orders, 
                     own.present[test] = both
                 more_l2 = 0.0 if is_number else own.limits[CATEGORY_L2]
                 add_gains(own, leaf, n_tests, table.monotone[column], more_l2, totals[side])
+        if not is_number:
+            chance = chance_gain(orders[column, 256], own.limits)
+            for test in range(n_tests):
+                totals[0, test] -= chance
         for side in range(2 if has_gaps and is_number else 1):
             for test in range(n_tests):
                 if totals[side, test] > best:

@@ -16,9 +16,11 @@ TURN = 1 << TURN_BITS
 # Leaves whose sums are made at the same time.
 LEAVES_AT_ONCE = 32
 
-# Places in `roots` and in `counts`.
+# Places in `roots`.
 ROOT_SUM, ROOT_ROWS = range(2)
-FIRST_COUNT = 1
+
+# Places in `counts`, taken in turn, so that no thread writes the next number before all have read this one.
+N_COUNTS = 2
 
 
 class BoostSettings(NamedTuple):
@@ -60,7 +62,7 @@ class Together(NamedTuple):
     tallies: np.ndarray  # int64[tree, thread, column, code]: zero between uses
     scale: np.ndarray  # float64[tree, 2]: what turns rounded gradients and hessians back
     layout: np.ndarray  # int64[tree, 4]
-    limits: np.ndarray  # float64[tree, 6]
+    limits: np.ndarray  # float64[tree, 7]
     roots: np.ndarray  # int64[tree, thread, 2]: the sum and the number of a thread's rows
     leaf_of: np.ndarray  # uint32[row]
     turn_sums: np.ndarray  # float64[turn, LEAVES_AT_ONCE, 2]
@@ -92,9 +94,9 @@ class Own(NamedTuple):
     state: np.ndarray  # uint64[1]
     scale: np.ndarray  # float64[2]: of the tree that is being grown, and so on
     layout: np.ndarray  # int64[4]
-    limits: np.ndarray  # float64[6]
-    present: np.ndarray  # int64[256]
-    along: np.ndarray  # float64[256]
+    limits: np.ndarray  # float64[7]
+    present: np.ndarray  # int64[256]: categories of a leaf in order, or sums up to each cut
+    along: np.ndarray  # float64[256]: what they are ordered by, or what the cuts are worth
     nodes: np.ndarray  # uint64[node]
     node_set: np.ndarray  # int32[node]
     node_sets: np.ndarray  # uint64[set, 4]

@@ -7,6 +7,7 @@ import numpy as np
 from treewright.growth.boost_room import ROOT_ROWS, ROOT_SUM, TURN, TURN_BITS
 from treewright.growth.boost_search import (
     CATEGORY_L2,
+    CHANCE,
     G_SHIFT,
     H_SHIFT,
     L1,
@@ -15,6 +16,7 @@ from treewright.growth.boost_search import (
     LEAST_ROWS,
     N_MASK,
     SMOOTHING,
+    follow_each_other,
 )
 from treewright.growth.draws import GOLDEN, scramble
 from treewright.growth.gate import meet
@@ -32,7 +34,8 @@ def measure_turns(gradients, hessians, own, sums):
         last = end_of_turn(rows, first, n_own)
         g = lie_together(gradients, rows, first, last, own.near_turn[0])
         h = lie_together(hessians, rows, first, last, own.near_turn[1])
-        sums[turn, 0, 0], sums[turn, 0, 1] = sum_of_sizes(g), sum_of_sizes(h)
+        sums[turn, 0, 0], sums[turn, 2, 1] = sums_of_sizes(g)
+        sums[turn, 0, 1] = sums_of_sizes(h)[0]
         most, least = h[0], h[0]
         for k in range(np.uint64(len(h))):
             most, least = max(most, h[k]), min(least, h[k])
@@ -45,7 +48,7 @@ def measure_turns(gradients, hessians, own, sums):
 def lie_together(values, rows, first, last, near):
     """The values of some rows: where they are if the rows follow each other, or else copied next to each other."""
     row, size = np.uint64(rows[first]), last - first
-    if np.uint64(rows[last - ONE]) - row == size - ONE:
+    if follow_each_other(rows, first, size):
         return values[row : row + size]
     for k in range(size):
         near[k] = values[rows[first + k]]
@@ -53,19 +56,25 @@ def lie_together(values, rows, first, last, near):
 
 
 @kernel
-def sum_of_sizes(values):
-    """The sum of absolute values, as four sums: an addition has to wait for the one before it."""
-    a = b = c = d = 0.0
+def sums_of_sizes(values):
+    """The sums of absolute values and of squares, as four sums each: an addition has to wait for the one before it."""
+    a = b = c = d = e = f = g = h = 0.0
     size = np.uint64(len(values))
     whole = size & ~np.uint64(3)
     for k in range(np.uint64(0), whole, np.uint64(4)):
-        a += abs(values[k])
-        b += abs(values[k + ONE])
-        c += abs(values[k + np.uint64(2)])
-        d += abs(values[k + np.uint64(3)])
+        one, two, three, four = values[k], values[k + ONE], values[k + np.uint64(2)], values[k + np.uint64(3)]
+        a += abs(one)
+        b += abs(two)
+        c += abs(three)
+        d += abs(four)
+        e += one * one
+        f += two * two
+        g += three * three
+        h += four * four
     for k in range(whole, size):
         a += abs(values[k])
-    return (a + b) + (c + d)
+        e += values[k] * values[k]
+    return (a + b) + (c + d), (e + f) + (g + h)
 
 
 @kernel
@@ -95,12 +104,13 @@ def round_gradients(together, own, settings, layouts, tree, seed, thread, n_thre
     clear_turns(sums, thread, n_threads)
     measure_turns(gradients, hessians, own, sums)
     meet(together.gate, n_threads, give_way)
-    g_size = h_size = n_rows = 0.0
+    g_size = h_size = n_rows = g_squares = 0.0
     most, least = -np.inf, np.inf
     for turn in range(len(sums)):
         g_size += sums[turn, 0, 0]
         h_size += sums[turn, 0, 1]
         n_rows += sums[turn, 2, 0]
+        g_squares += sums[turn, 2, 1]
         if sums[turn, 2, 0] > 0.0:
             most, least = max(most, sums[turn, 1, 0]), min(least, sums[turn, 1, 1])
     alike = most == least
@@ -114,6 +124,8 @@ def round_gradients(together, own, settings, layouts, tree, seed, thread, n_thre
         together.layout[tree] = layout
         together.scale[tree, 0], together.scale[tree, 1] = 1.0 / g_scale, 1.0 / h_scale
         set_limits(together.limits[tree], settings, g_scale, h_scale)
+        chance = g_squares * g_scale * (g_scale / max(h_size * h_scale, 1e-290))
+        together.limits[tree, CHANCE] = min(chance, 1e290)
     roots = together.roots[tree, thread]
     roots[ROOT_ROWS] = len(own.given)
     if alike:
@@ -140,7 +152,7 @@ def round_turns(gradients, hessians, own, g_scale, h_scale, layout, seed, packed
         row, size = np.uint64(rows[first]), last - first
         g = lie_together(gradients, rows, first, last, own.near_turn[0])
         h = lie_together(hessians, rows, first, last, own.near_turn[1])
-        if np.uint64(rows[last - ONE]) - row == size - ONE:
+        if follow_each_other(rows, first, size):
             total += round_rows(g, h, rows[first:last], g_scale, h_scale, layout, seed, packed[row : row + size])
         else:
             total += round_rows(g, h, rows[first:last], g_scale, h_scale, layout, seed, own.near_packed)

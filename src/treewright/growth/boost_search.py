@@ -27,12 +27,15 @@ G_SHIFT, H_SHIFT, H_MASK, N_MASK = range(4)
 SMALL_LAYOUT = np.array([37, 15, (1 << 22) - 1, (1 << 15) - 1], np.int64)
 LARGE_LAYOUT = np.array([32, 0, (1 << 32) - 1, 0], np.int64)
 
-# What the search keeps to, in units of the rounded numbers.
-LEAST_H, L1, L2, SMOOTHING, CATEGORY_L2, LEAST_ROWS = range(6)
+# What the search keeps to, in units of the rounded numbers; the last is what a row is worth by chance.
+LEAST_H, L1, L2, SMOOTHING, CATEGORY_L2, LEAST_ROWS, CHANCE = range(7)
 
 # What is told of a leaf's best split besides its gain: whole numbers, and the set of codes on the first side.
 COLUMN, CUT, MISSING_FIRST, IS_SET, FIRST_SUM = range(5)
 N_TOLD = 8
+
+# What each category beyond a few is worth by chance, in units of a row's.
+CHANCE_SHARE, FEW_CATEGORIES = 0.4, np.int64(6)
 
 
 @entry
@@ -56,8 +59,8 @@ def tally_rows(words, n_columns, rows, lo, hi, packed, near, near_words, tallies
     for begin in range(np.uint64(lo), np.uint64(hi), np.uint64(CHUNK)):
         size = min(np.uint64(CHUNK), np.uint64(hi) - begin)
         row = np.uint64(rows[begin])
-        if n_trees == 1 and np.uint64(rows[begin + size - ONE]) - row == size - ONE:
-            # Rows that follow each other are read where they are.
+        if n_trees == 1 and follow_each_other(rows, begin, size):
+            # They are read where they are.
             for block in range(n_blocks):
                 place = row * n_blocks + block
                 tally_block(words, place, n_blocks, packed[0], row, size, tallies[0, thread], block, n_columns)
@@ -67,6 +70,12 @@ def tally_rows(words, n_columns, rows, lo, hi, packed, near, near_words, tallies
             for tree in range(n_trees):
                 place, first = block * np.uint64(CHUNK), np.uint64(0)
                 tally_block(near_words, place, ONE, near[tree], first, size, tallies[tree, thread], block, n_columns)
+
+
+@kernel
+def follow_each_other(rows, first, size):
+    """Do so many rows, which are in the order of the table, have no others between them?"""
+    return np.uint64(rows[first + size - ONE]) - np.uint64(rows[first]) == size - ONE
 
 
 @kernel
@@ -263,6 +272,17 @@ def order_categories(tally, n_codes, layout, limits, present, along):
 
 
 @kernel
+def chance_gain(n_present, limits):
+    """What parting so many categories along their gradients is taken to be worth by chance alone.
+
+    Categories that have nothing to do with the target differ all the same. The upper half of many numbers drawn from a
+    bell curve has a mean of 0.8 standard deviations, which is worth 0.64 for each category. Less is taken off, because
+    categories that matter should not be lost. A few do no better by chance than the cuts of a column of numbers.
+    """
+    return CHANCE_SHARE * limits[CHANCE] * np.float64(max(n_present - FEW_CATEGORIES, ZERO))
+
+
+@kernel
 def scan_categories(tally, column, n_codes, whole, size, best, told, told_set, layout, limits, present, along):
     """Rate groups of categories along the order of their gradients; returns the best gain so far.
 
@@ -274,6 +294,7 @@ def scan_categories(tally, column, n_codes, whole, size, best, told, told_set, l
     n_mask, least_rows = layout[N_MASK], np.int64(limits[LEAST_ROWS])
     both = n_first = best_sum = ZERO
     l2 = limits[L2] + limits[CATEGORY_L2]
+    chance = chance_gain(n_present, limits)
     for p in range(n_present - 1):
         both += tally[present[p]]
         h = h_of(both, layout)
@@ -283,7 +304,7 @@ def scan_categories(tally, column, n_codes, whole, size, best, told, told_set, l
         if n_mask != 0 and (n_rows < least_rows or size - n_rows < least_rows):
             continue
         g = g_of(both, layout)
-        gain = worth_of_two(g, h, all_g - g, all_h - h, limits[L1], l2)
+        gain = worth_of_two(g, h, all_g - g, all_h - h, limits[L1], l2) - chance
         if gain > best:
             best, n_first, best_sum = gain, np.int64(p + 1), both
     if n_first == 0:

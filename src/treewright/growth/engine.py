@@ -121,6 +121,8 @@ def usable_threads(n_jobs: int | None) -> int:
     if n_jobs is None:
         limit = os.environ.get("OMP_NUM_THREADS", "")
         return min(cores, int(limit)) if limit.isdigit() and int(limit) > 0 else cores
+    if n_jobs == 0:
+        raise ValueError("n_jobs is 0; give a number of threads, -1 for one on each core, or None")
     return n_jobs if n_jobs > 0 else max(cores + 1 + n_jobs, 1)
 
 

@@ -134,7 +134,7 @@ def compile_row_loop(function: Callable[..., Any]) -> Any:
     import numba
 
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
-    of_row = numba.njit(**options)(function)
+    of_row = numba.njit(**options)(function) if isinstance(function, types.FunctionType) else function
 
     def drive(first: Any, second: Any, first_out: Any, second_out: Any) -> None:
         for i in range(np.uint64(len(first))):
