@@ -129,6 +129,19 @@ def fetch(array: Any, place: Any) -> None:
     """Begin to bring a place of an array, counted through all its lines, into fast memory, without waiting for it."""
 
 
+def reason_of(problem: Exception) -> str:
+    """What Numba says of a function that it cannot compile, in one line: what is wrong, rather than in which step.
+
+    >>> reason_of(ValueError("Failed in nopython mode (step: types)\\nNo such function <f at 0x7f12> for:\\nmore"))
+    'No such function <f> for'
+    """
+    plain = re.sub(r"\x1b\[[0-9;]*m| at 0x[0-9a-f]+", "", str(problem))
+    lines = [" ".join(line.split()) for line in plain.splitlines()]
+    around = ("Failed in", "During:", "File ", "This error", "^")
+    told = next((line for line in lines if line and not line.startswith(around)), type(problem).__name__).rstrip(":")
+    return told if len(told) <= 200 else f"{told[:197]}..."
+
+
 def compile_row_loop(function: Callable[..., Any]) -> Any:
     """A loop that writes the two numbers which a user's function of two numbers returns, row by row."""
     import numba

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ctypes
 import inspect
 import math
-import re
 import threading
 import types
 import warnings
@@ -23,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from treewright.growth.jit import compile_callback
+from treewright.growth.jit import compile_callback, reason_of
 
 # A formula like 1 - sum(p * p) is off by a few units in the last place of numbers as large as the root's impurity.
 ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
@@ -150,7 +149,7 @@ class OwnCriterion:
             try:
                 found = self._compile()
             except Exception as problem:
-                self._despair(_reason(problem))
+                self._despair(reason_of(problem))
                 return self._call_back()
             if self._key is not None:
                 _kept[self._key] = found
@@ -303,11 +302,3 @@ def _names_in(code: types.CodeType) -> list[str]:
     """The names of globals and attributes in some code, and in the comprehensions and lambdas within it."""
     inner = [name for part in code.co_consts if isinstance(part, types.CodeType) for name in _names_in(part)]
     return [*code.co_names, *inner]
-
-
-def _reason(problem: Exception) -> str:
-    """The line of Numba's complaint that tells most: the second, after the stage that failed."""
-    plain = re.sub(r"\x1b\[[0-9;]*m", "", str(problem))
-    lines = [" ".join(line.split()) for line in plain.splitlines() if line.strip()]
-    told = lines[1] if len(lines) > 1 and lines[0].startswith("Failed in") else (lines or [type(problem).__name__])[0]
-    return told if len(told) <= 200 else f"{told[:197]}..."

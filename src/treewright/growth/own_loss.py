@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import threading
 import types
 import warnings
@@ -14,7 +13,7 @@ import numpy as np
 from treewright.growth.boost_losses import LEAST_HESSIAN
 from treewright.growth.engine import run_plain
 from treewright.growth.forest_engine import choose_forest_form
-from treewright.growth.jit import compile_row_loop
+from treewright.growth.jit import compile_row_loop, reason_of
 
 NOT_A_PAIR = "the loss must return gradient and hessian, one number per row each"
 
@@ -29,14 +28,6 @@ def check_derivatives(gradients: np.ndarray, hessians: np.ndarray) -> None:
     if hessians.size and (hessians.min() < 0.0 or hessians.max() == 0.0):
         raise ValueError("the loss returned a hessian that is negative, or 0 for all rows; 1.0 is a usual choice")
     np.maximum(hessians, LEAST_HESSIAN, out=hessians)
-
-
-def reason_of(error: Exception) -> str:
-    """What Numba says of a function that it cannot compile, in one line: what is wrong, rather than in which step."""
-    around = ("Failed in", "During:", "File ", "This error", "^")
-    lines = [line.strip() for line in str(error).splitlines()]
-    told = [line for line in lines if line and not line.startswith(around)]
-    return re.sub(r" at 0x[0-9a-f]+", "", told[0]).rstrip(":") if told else type(error).__name__
 
 
 class OwnFunction:
