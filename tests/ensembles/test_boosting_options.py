@@ -547,7 +547,11 @@ def by_strings(prediction, target):
     return np.array([str(number) for number in prediction - target]).astype(float), np.ones(len(target))
 
 
-@pytest.mark.parametrize("loss", [Half(), Half().loss, partial(Half().loss), with_import, by_strings], ids=str)
+@pytest.mark.parametrize(
+    "loss",
+    [Half(), Half().loss, partial(Half().loss), with_import, by_strings],
+    ids=["object", "method", "partial", "with an import", "by strings"],
+)
 def test_a_loss_that_cannot_be_compiled_is_called_with_columns(loss):
     X, y = scikit.load_diabetes(return_X_y=True)
     common = GradientBoostingRegressor(n_estimators=5, random_state=0)
