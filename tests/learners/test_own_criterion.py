@@ -205,6 +205,40 @@ def test_large_tables_and_many_threads_give_the_tree_of_the_known_criterion(monk
     assert_same_tree(own, known)
 
 
+def gini_of_some(weights):
+    if weights.sum() <= 0.0:
+        raise ValueError("nobody is here")
+    return own_gini(weights)
+
+
+def mse_of_some(weight, mean, variance):
+    if not (weight > 0.0 and abs(mean) < 100.0 and variance >= 0.0):
+        raise ValueError("nobody is here")
+    return variance
+
+
+def test_sides_without_weight_are_never_asked_about(n_rows):
+    X, signal, weights = table(n_rows, seed=8)
+    weights[np.argsort(signal)[: n_rows // 4]] = 0.0
+    X["tail"] = np.where(weights == 0.0, np.random.default_rng(8).uniform(5, 9, n_rows), 1.0)
+    for missing in ("learned", "fractional", "branch"):
+        choices = {"missing": missing, "max_depth": 5}
+        y = classes_of(signal, 2)
+        assert_same_tree(*fit_both(DecisionTreeClassifier, gini_of_some, "gini", X, y, weights, **choices))
+        model = DecisionTreeRegressor(criterion=mse_of_some, **choices).fit(X, signal, weights)
+        assert model.tree_.n_leaves > 10
+
+
+def test_a_hundred_classes_are_asked_about_in_small_parts(monkeypatch):
+    """So many that few cuts fit into the room of one question."""
+    monkeypatch.setenv("TREEWRIGHT_COMPILE", "1")
+    X, signal, weights = table(1500, seed=9)
+    y = classes_of(signal, 100)
+    for missing in ("learned", "surrogate"):
+        choices = {"missing": missing, "max_depth": 4, "categorical": "one_vs_rest"}
+        assert_same_tree(*fit_both(DecisionTreeClassifier, gini_by_loop, "gini", X, y, weights, **choices))
+
+
 @pytest.mark.parametrize("function", [own_gini, own_entropy, tsallis])
 def test_plain_and_compiled_forms_of_a_function_grow_the_same_tree(monkeypatch, function):
     X, signal, weights = table(300, seed=5)
@@ -479,6 +513,19 @@ def test_a_function_that_gives_no_finite_number_is_refused_in_one_sentence(form,
     with pytest.raises(ValueError, match=message) as caught:
         model.fit({"x": [1, 2, 3, 4]}, ["a", "a", "b", "b"])
     assert "\n" not in str(caught.value)
+
+
+def fails_late(weights):
+    if weights[0] == 700.0 and weights[1] == 0.0:
+        raise RuntimeError("seven hundred")
+    return np.inf if weights[0] == 701.0 and weights[1] == 0.0 else own_gini(weights)
+
+
+def test_of_many_cuts_the_first_that_fails_is_told(monkeypatch):
+    monkeypatch.setenv("TREEWRIGHT_COMPILE", "1")
+    x = np.arange(2000.0)
+    with pytest.raises(ValueError, match=r"RuntimeError \(seven hundred\) for the class weights \[700, 0\]"):
+        DecisionTreeClassifier(criterion=fails_late).fit({"x": x}, x >= 1000)
 
 
 def test_a_function_of_numbers_that_fails_is_refused_in_one_sentence(form):

@@ -146,12 +146,12 @@ def grow_tree(
     """
     n_rows, n_columns = values.shape
     n_threads = usable_threads(n_jobs) if n_rows * n_columns >= MIN_CELLS_FOR_THREADS else 1
-    own = OwnCriterion(recipe.own, labels is not None) if recipe.criterion == OWN else None
+    own = OwnCriterion(recipe.own, 0 if labels is None else n_classes) if recipe.criterion == OWN else None
     run = choose_form(
         effort_of(values.size, n_classes, recipe.criterion), own_to_compile=own is not None and not own.is_ready
     )
     if own is not None:
-        root = own.measure_root(labels, numbers, weights, n_classes)
+        root = own.measure_root(labels, numbers, weights)
         recipe = recipe._replace(own=own.callback.address if run is compiled else own, own_tie=ROUNDING * abs(root))
         # Python runs one thread at a time.
         n_threads = n_threads if run is compiled and own.callback.is_compiled else 1

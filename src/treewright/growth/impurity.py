@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from treewright.growth.criteria import OWN, class_disorder, moments_disorder
 from treewright.growth.jit import kernel, replaced
+from treewright.growth.layout import LINE
 
 
 def _build_ask() -> Any:
@@ -18,33 +21,40 @@ def _build_ask() -> Any:
     from numba.extending import intrinsic
 
     @intrinsic  # type: ignore[untyped-decorator, unused-ignore]
-    def ask(typing_context: Any, address: Any, figures: Any, room: Any) -> Any:
+    def ask(typing_context: Any, address: Any, figures: Any, room: Any, answers: Any, count: Any) -> Any:
         def write(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            given, kept = (
-                context.make_array(kind)(context, builder, argument)
-                for kind, argument in zip(signature.args[1:], arguments[1:], strict=True)
-            )
-            number, size = ir.DoubleType(), builder.extract_value(given.shape, 0)
-            function_type = ir.FunctionType(number, [number.as_pointer(), number.as_pointer(), size.type])
+            places = [
+                context.make_array(kind)(context, builder, argument).data
+                for kind, argument in zip(signature.args[1:4], arguments[1:4], strict=True)
+            ]
+            function_type = ir.FunctionType(ir.VoidType(), [*(place.type for place in places), arguments[4].type])
             function = builder.inttoptr(arguments[0], function_type.as_pointer())
-            return builder.call(function, [given.data, kept.data, size])
+            builder.call(function, [*places, arguments[4]])
+            return context.get_dummy_value()
 
-        return types.float64(types.int64, figures, room), write
+        return types.void(types.int64, figures, room, answers, types.int64), write
 
     return ask
 
 
 @replaced(_build_ask)
-def ask(function: Any, figures: Any, room: Any) -> Any:
-    """What a user's function says of these figures; compiled kernels know it by the address of its machine code."""
-    return function(figures, room)
+def ask(function: Any, figures: Any, room: Any, answers: Any, count: Any) -> None:
+    """Write what a user's function says of so many sets of figures; kernels know it by the address of its code."""
+    function(figures, room, answers, count)
+
+
+@kernel
+def ask_once(work, figures):
+    """What a user's function says of one set of figures."""
+    ask(work.own, figures, work.room_of_own, work.answers, np.int64(1))
+    return work.answers[0]
 
 
 @kernel
 def disorder_of_classes(work, counts, total):
     """Disorder of a set with these class weights."""
     if work.criterion == OWN:
-        return total * ask(work.own, counts, work.room_of_own) if total > 0.0 else 0.0
+        return total * ask_once(work, counts) if total > 0.0 else 0.0
     return class_disorder(counts, total, work.criterion)
 
 
@@ -60,9 +70,9 @@ def disorder_of_moments(work, weight, mean, squares):
     if work.criterion == OWN:
         if weight <= 0.0:
             return 0.0
-        moments = work.moments
-        moments[0], moments[1], moments[2] = weight, mean, squares / weight
-        return weight * ask(work.own, moments, work.room_of_own)
+        figures = work.figures
+        figures[0], figures[LINE], figures[2 * LINE] = weight, mean, squares / weight
+        return weight * ask_once(work, figures)
     return moments_disorder(weight, mean, squares, work.mean, work.criterion)
 
 

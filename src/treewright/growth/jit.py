@@ -158,43 +158,59 @@ def compile_row_loop(function: Callable[..., Any]) -> Any:
     return numba.njit(**options)(drive)
 
 
-def compile_callback(functions: Sequence[Any], one_by_one: bool) -> Any:
+def compile_callback(functions: Sequence[Any], n_figures: int, line: int = 0) -> Any:
     """The first of a user's functions compiled for `impurity.ask`, with the others that it calls.
 
-    It is handed a copy of the figures, as an array or as three numbers. If it raises or gives no finite number, the
-    answer is infinite, and the figures stand in the second half of `room`, after a 1. Its indices are checked: no
-    mistake of a user may write where it should not.
+    It is handed a copy of each set of `n_figures`, as an array, or as three numbers that are a `line` apart. If it
+    raises or gives no finite number, the answer is infinite, and the figures stand in the second half of `room`, after
+    a 1. Its indices are checked: no mistake of a user may write where it should not.
     """
     import numba
 
     function, array_of = _compile_together(functions), numba.carray
+    step, apart = (1, line) if line else (n_figures, 1)
 
-    def call_with_array(figures: Any, room: Any, size: Any) -> Any:
-        for k in range(size):
-            room[k] = figures[k]
-        return float(function(array_of(room, size)))
+    def call_with_array(figures: Any, room: Any, place: Any) -> Any:
+        for k in range(n_figures):
+            room[k] = figures[place * n_figures + k]
+        return float(function(array_of(room, (n_figures,))))
 
-    def call_with_numbers(figures: Any, room: Any, size: Any) -> Any:
-        return float(function(figures[0], figures[1], figures[2]))
+    def call_with_numbers(figures: Any, room: Any, place: Any) -> Any:
+        return float(function(figures[place], figures[place + line], figures[place + 2 * line]))
 
-    call = numba.njit(call_with_numbers if one_by_one else call_with_array)
+    call = numba.njit(call_with_numbers if line else call_with_array)
 
-    def answer(figures: Any, room: Any, size: Any) -> Any:
+    def call_all(figures: Any, room: Any, answers: Any, count: Any) -> Any:
+        """Whether all answers are finite. Nothing is caught within the loop, which is how it is fast."""
+        doubt = 0.0
+        for place in range(count):
+            answers[place] = call(figures, room, place)
+            doubt += 0.0 * answers[place]
+        return doubt == 0.0
+
+    hurry = numba.njit(call_all)
+
+    def answer(figures: Any, room: Any, answers: Any, count: Any) -> None:
         try:
-            impurity = call(figures, room, size)
-            if np.isfinite(impurity):
-                return impurity
+            if hurry(figures, room, answers, count):
+                return
         except Exception:
             pass
-        if room[size] == 0.0:
-            for k in range(size):
-                room[size + 1 + k] = figures[k]
-        room[size] = 1.0
-        return np.inf
+        for place in range(count):
+            answers[place] = np.inf
+            try:
+                answers[place] = call(figures, room, place)
+            except Exception:
+                pass
+            if not np.isfinite(answers[place]):
+                answers[place] = np.inf
+                if room[n_figures] == 0.0:
+                    for k in range(n_figures):
+                        room[n_figures + 1 + k] = figures[place * step + k * apart]
+                room[n_figures] = 1.0
 
-    number, size = numba.types.float64, numba.types.int64
-    pointer = numba.types.CPointer(number)
-    return numba.cfunc(number(pointer, pointer, size))(answer)
+    pointer = numba.types.CPointer(numba.types.float64)
+    return numba.cfunc(numba.types.void(pointer, pointer, pointer, numba.types.int64))(answer)
 
 
 def _compile_together(functions: Sequence[Any]) -> Any:

@@ -34,6 +34,7 @@ from treewright.growth.layout import (
     MULTIWAY,
     NO,
     NONE,
+    ONE,
     ONE_VS_REST,
     OWN_BRANCH,
     TWO,
@@ -43,6 +44,7 @@ from treewright.growth.layout import (
     code_of,
     row_of,
 )
+from treewright.growth.own_cuts import NO_ROWS, measure_sides, queue_side
 from treewright.growth.slots import keep_cut, keep_subset, slot_floor, tie_width
 from treewright.growth.thresholds import draw_cut, leaves_gaps_out, spreads_over_values, takes_a_side
 
@@ -146,47 +148,6 @@ def scan_keys_squared(work, keys, column):
         left_sum += weight * (numbers[row] - mean)
     if gaps:
         rate_gaps_apart_squared(work, column, known, missing_weight, missing_sum)
-
-
-@kernel
-def scan_keys_own_numbers(work, keys, column):
-    """Rate all cuts of a sorted column without gaps by a criterion of the user's.
-
-    The sides after the cuts are measured from the last row on, those before them from the first.
-    """
-    floor, disorder, after = slot_floor(work), work.disorder, work.after[0]
-    weighted, weights, numbers = work.weighted, work.weights, work.numbers
-    n, margin, one = np.uint64(len(keys)), np.uint64(work.min_samples_leaf), np.uint64(1)
-    weight = mean = squares = 0.0
-    for step in range(n - one):
-        i = n - one - step
-        row = row_of(keys[i])
-        weight, mean, squares = add_number(weight, mean, squares, weights[row] if weighted else 1.0, numbers[row])
-        if code_of(keys[i]) != code_of(keys[i - one]) and i >= margin and n - i >= margin:
-            after[i] = disorder_of_moments(work, weight, mean, squares)
-    weight = mean = squares = 0.0
-    previous = code_of(keys[0])
-    for i in range(n):
-        code = code_of(keys[i])
-        if code != previous:
-            if i >= margin and n - i >= margin:
-                gain = disorder - (disorder_of_moments(work, weight, mean, squares) + after[i])
-                if gain > floor:
-                    keep_cut(work, gain, gain, column, previous, code, YES, ZERO)
-                    floor = slot_floor(work)
-            previous = code
-        row = row_of(keys[i])
-        weight, mean, squares = add_number(weight, mean, squares, weights[row] if weighted else 1.0, numbers[row])
-
-
-@kernel
-def add_number(weight, mean, squares, own_weight, number):
-    """Moments of a set together with one number (Welford 1962: equal numbers have exactly no deviation)."""
-    total = weight + own_weight
-    if total <= 0.0:
-        return weight, mean, squares
-    apart, share = number - mean, own_weight / total
-    return total, mean + apart * share, squares + apart * apart * (weight * share)
 
 
 @kernel
@@ -298,14 +259,26 @@ def join_group(work, g, weight, mean, squares):
 
 @kernel
 def sweep_moments(work, n_groups, with_missing, backward, out):
-    """Disorder of the first 1, 2, .. groups in order (or the last ones), joined by the missing rows if asked."""
+    """Disorder of the first 1, 2, .. groups in order (or the last ones), joined by the missing rows if asked.
+
+    A criterion of the user's is asked about many of them at a time.
+    """
     weight = mean = squares = 0.0
     if with_missing:
         weight, mean, squares = join_group(work, n_groups, weight, mean, squares)
+    own, room = work.criterion == OWN, np.uint64(len(work.answers))
+    waiting, at = NO_ROWS, n_groups - 1 if backward else ZERO
     for step in range(n_groups):
         j = n_groups - 1 - step if backward else step
         weight, mean, squares = join_group(work, work.order[j], weight, mean, squares)
-        out[j] = disorder_of_moments(work, weight, mean, squares)
+        if own:
+            queue_side(work.figures, waiting, weight, mean, squares)
+            waiting += ONE
+            if waiting == room or step == n_groups - 1:
+                at = measure_sides(work, ZERO, waiting, out, at, backward)
+                waiting = NO_ROWS
+        else:
+            out[j] = disorder_of_moments(work, weight, mean, squares)
 
 
 @kernel

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from treewright.growth.jit import compile_callback, reason_of
+from treewright.growth.layout import LINE
 
 # A formula like 1 - sum(p * p) is off by a few units in the last place of numbers as large as the root's impurity.
 ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
@@ -61,34 +62,43 @@ class OwnCriterion:
     """A function of the user's that measures impurity: of class weights, or of weight, mean and variance."""
 
     function: Callable[..., Any]
-    of_classes: bool
+    n_classes: int  # 0 for numbers
+
+    @property
+    def of_classes(self) -> bool:
+        return self.n_classes > 0
+
+    @property
+    def n_figures(self) -> int:
+        """How many numbers tell of a node."""
+        return self.n_classes or 3
 
     @property
     def name(self) -> str:
         return name_of(self.function)
 
-    def __call__(self, figures: np.ndarray, room: np.ndarray) -> float:
-        """The impurity as kernels ask for it: see `jit.compile_callback`, of which this is the plain form."""
-        size = len(figures)
-        try:
-            impurity = float(self.answer(figures.copy()))
-            if math.isfinite(impurity):
-                return impurity
-        except Exception:
-            pass
-        if room[size] == 0.0:
-            room[size + 1 :] = figures
-        room[size] = 1.0
-        return math.inf
+    def __call__(self, figures: np.ndarray, room: np.ndarray, answers: np.ndarray, count: int) -> None:
+        """Answer as kernels ask: see `jit.compile_callback`, of which this is the plain form."""
+        size = self.n_figures
+        for place in range(count):
+            given = figures[place * size : (place + 1) * size] if self.of_classes else figures[place::LINE][:size]
+            answers[place] = math.inf
+            with suppress(Exception):
+                impurity = float(self.answer(given.copy()))
+                answers[place] = impurity if math.isfinite(impurity) else math.inf
+            if answers[place] == math.inf:
+                if room[size] == 0.0:
+                    room[size + 1 :] = given
+                room[size] = 1.0
 
     def answer(self, figures: np.ndarray) -> Any:
         """What the function says, whatever that is."""
         return self.function(figures) if self.of_classes else self.function(*figures)
 
-    def measure_root(self, labels: np.ndarray | None, numbers: np.ndarray | None, weights: np.ndarray, n: int) -> float:
-        """The impurity of all rows, of `n` classes if these are classes; refuses a function that fails there."""
+    def measure_root(self, labels: np.ndarray | None, numbers: np.ndarray | None, weights: np.ndarray) -> float:
+        """The impurity of all rows; refuses a function that fails there."""
         if labels is not None:
-            figures = np.bincount(labels, weights, minlength=n)
+            figures = np.bincount(labels, weights, minlength=self.n_classes)
         else:
             assert numbers is not None
             mean = np.average(numbers, weights=weights)
@@ -164,7 +174,7 @@ class OwnCriterion:
         None if that cannot be told, so that the function is compiled anew each time.
         """
         try:
-            key = (self.of_classes, *(surroundings_of(function) for function in functions_of(self.function)))
+            key = (self.n_classes, *(surroundings_of(function) for function in functions_of(self.function)))
             hash(key)
         except (TypeError, ValueError):
             return None
@@ -175,7 +185,7 @@ class OwnCriterion:
             raise TypeError(f"it is a {type(self.function).__name__}, and only functions can be compiled")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            code = compile_callback(functions_of(self.function), one_by_one=not self.of_classes)
+            code = compile_callback(functions_of(self.function), self.n_figures, line=0 if self.of_classes else LINE)
         return Callback(code.address, code, is_compiled=True)
 
     def _despair(self, reason: str) -> None:
@@ -191,18 +201,20 @@ class OwnCriterion:
         """The function as it is, at an address; what interrupts it is kept, because machine code cannot raise it."""
         interrupts: list[BaseException] = []
 
-        def call(figures_at: int, room_at: int, size: int) -> float:
-            figures, room = _numbers_at(figures_at, size), _numbers_at(room_at, 2 * size + 1)
+        def call(figures_at: int, room_at: int, answers_at: int, count: int) -> None:
+            size = self.n_figures
+            room, answers = _numbers_at(room_at, 2 * size + 1), _numbers_at(answers_at, count)
+            figures = _numbers_at(figures_at, count * size if self.of_classes else 2 * LINE + count)
             try:
                 with np.errstate(all="ignore"):
-                    return self(figures, room)
+                    self(figures, room, answers, count)
             except BaseException as interrupt:
                 interrupts.append(interrupt)
                 room[size] = 1.0
-                return math.inf
+                answers[:] = math.inf
 
         place = ctypes.c_void_p
-        code = ctypes.CFUNCTYPE(ctypes.c_double, place, place, ctypes.c_int64)(call)
+        code = ctypes.CFUNCTYPE(None, place, place, place, ctypes.c_int64)(call)
         address = ctypes.cast(code, ctypes.c_void_p).value
         assert address is not None
         return Callback(address, code, is_compiled=False, interrupts=interrupts)

@@ -29,11 +29,11 @@ from treewright.growth.layout import (
 from treewright.growth.numbers import (
     group_numbers,
     scan_counts_squared,
-    scan_keys_own_numbers,
     scan_keys_squared,
     search_number_categories,
     search_number_thresholds,
 )
+from treewright.growth.own_cuts import rates_many_own_cuts, scan_counts_own, scan_keys_own, scan_keys_own_numbers
 from treewright.growth.quinlan import choose_column, known_weight, least_side, note_column, scan_two_classes
 from treewright.growth.thresholds import (
     can_hurry,
@@ -42,7 +42,6 @@ from treewright.growth.thresholds import (
     scan_counts_classes,
     scan_counts_two_classes,
     scan_keys_classes,
-    scan_keys_own,
     scan_keys_two_classes,
 )
 
@@ -105,6 +104,7 @@ def measure_numbers(work, lo, hi):
         median, distances = prepare_medians(work, lo, hi)
         return weight, median, distances, pure
     if work.criterion == OWN:
+        work.moments[0], work.moments[1], work.moments[2] = weight, mean, squares
         return weight, mean, disorder_of_moments(work, weight, mean, squares), pure
     return weight, mean, squares, pure
 
@@ -283,6 +283,8 @@ def search_classes(work, column):
             search_categories(work, group_counts(work, work.n_codes[column]), column)
         elif can_hurry(work):
             scan_counts_two_classes(work, column)
+        elif rates_many_own_cuts(work):
+            scan_counts_own(work, column)
         else:
             scan_counts_classes(work, column)
         clear_tally(work, column, work.n_classes)
@@ -296,7 +298,7 @@ def search_classes(work, column):
         scan_keys_two_classes(work, keys, column)
     elif work.quinlan and work.n_classes == 2 and (work.n_missing == 0 or leaves_gaps_out(work)):
         scan_two_classes(work, keys, column)
-    elif work.criterion == OWN and work.n_missing == 0 and not work.random_cuts:
+    elif rates_many_own_cuts(work):
         scan_keys_own(work, keys, column)
     else:
         scan_keys_classes(work, keys, column)
@@ -320,7 +322,7 @@ def search_numbers(work, column):
     if plain:
         scan_keys_squared(work, keys, column)
         return
-    if work.criterion == OWN and work.is_number[column] and work.n_missing == 0 and not work.random_cuts:
+    if work.is_number[column] and work.n_missing == 0 and rates_many_own_cuts(work):
         scan_keys_own_numbers(work, keys, column)
         return
     n_groups = group_numbers(work, keys)

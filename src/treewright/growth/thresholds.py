@@ -421,35 +421,6 @@ def scan_keys_classes(work, keys, column):
 
 
 @kernel
-def scan_keys_own(work, keys, column):
-    """Rate all cuts of a sorted column without gaps by a criterion of the user's."""
-    floor, n_classes, totals, left, right = slot_floor(work), work.n_classes, work.totals, work.first, work.second
-    weighted, weights, disorder = work.weighted, work.weights, work.disorder
-    for k in range(n_classes):
-        left[k], right[k] = 0.0, totals[k]
-    n = np.uint64(len(keys))
-    margin = np.uint64(work.min_samples_leaf)
-    previous = code_of(keys[0])
-    for i in range(n):
-        key = keys[i]
-        code = code_of(key)
-        if code != previous:
-            if i >= margin and n - i >= margin:
-                left_weight = right_weight = 0.0
-                for k in range(n_classes):
-                    left_weight += left[k]
-                    right_weight += right[k]
-                gain = disorder - own_disorder_of_sides(work, left_weight, right_weight)
-                if gain > floor:
-                    keep_cut(work, gain, gain, column, previous, code, YES, ZERO)
-                    floor = slot_floor(work)
-            previous = code
-        label = label_of(key, work)
-        left[label] += weights[row_of(key)] if weighted else 1.0
-        right[label] = max(totals[label] - left[label], 0.0)
-
-
-@kernel
 def scan_counts_classes(work, column):
     """Rate the cuts of a counted column for any number of classes."""
     if work.n_present < (1 if work.gaps == OWN_BRANCH and work.n_missing > 0 else 2):

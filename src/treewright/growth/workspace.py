@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from treewright.growth.criteria import OWN
 from treewright.growth.jit import borrow, build_struct, kernel, part, replaced
-from treewright.growth.layout import EVERY_VALUE, MAX_NARROW_CODES, MOST_SURROGATES, SURROGATE
+from treewright.growth.layout import EVERY_VALUE, LINE, MAX_NARROW_CODES, MOST_FIGURES, MOST_SURROGATES, SURROGATE
 
 # Types of fields: a name NumPy and Numba share, and the number of dimensions.
 FLAG = ("bool", 0)
@@ -164,7 +165,14 @@ ROOM = [
     ("group", REALS),  # of the rows with one value
     ("ahead_weight", REALS),  # surrogates: the most weight of a branch from each position of a sorted column on
     ("ahead_way", WHOLES),  # and of which branch
-    ("moments", REALS),  # what a criterion of the user's is asked about: weight, mean and variance
+    ("moments", REALS),  # weight and mean of the node and its squared deviations, for a criterion of the user's
+    ("figures", REALS),  # what it is asked about: class weights side by side, or lines of weights, means and variances
+    ("answers", REALS),  # and what it says of each
+    ("side_weights", REALS),
+    (
+        "cut_codes",
+        WHOLES,
+    ),  # of cuts that wait to be rated: the codes before and after each, and if it has two ways its rows
     ("room_of_own", REALS),  # for its copy of the figures; then 1 if it gave no finite number, and the figures of that
 ]
 
@@ -357,6 +365,8 @@ def make_arrays(data: Data, recipe: Recipe, n_rows: int) -> Any:
     width = max(data.n_classes, 1)
     n_groups = n_rows + 2 if data.n_classes == 0 else min(n_branches, max(n_rows, 1)) + 1
     n_moments = n_groups if data.n_classes == 0 else 0
+    n_figures = data.n_classes or 3
+    n_sides = min(LINE, 4 * max(MOST_FIGURES // (4 * n_figures), 1)) if recipe.criterion == OWN else 1
     n_ranked = n_rows if data.target_line >= 0 else 0
     n_table = len(data.weights) if data.target_line >= 0 else 0
     sizes: dict[str, Any] = dict.fromkeys(ARRAYS, n_branches)
@@ -373,9 +383,11 @@ def make_arrays(data: Data, recipe: Recipe, n_rows: int) -> Any:
         "state": 1,
         "progress": 9,
         "moments": 3,
-        "room_of_own": 2 * (data.n_classes or 3) + 1,
+        "figures": n_sides * n_figures if data.n_classes else 3 * LINE,
+        "room_of_own": 2 * n_figures + 1,
         "marks": 4,
     }
+    sizes |= dict.fromkeys(("answers", "side_weights", "cut_codes"), n_sides)
     sizes |= dict.fromkeys(("totals", "left", "known", "missing", "first", "second", "group"), width)
     sizes |= dict.fromkeys(("columns", "column_gain", "column_ratio"), len(data.n_codes))
     sizes |= dict.fromkeys(("group_code", "group_rows", "group_weight", "chosen", "along", "order"), n_groups)

@@ -1,0 +1,265 @@
+"""Rating the cuts of a column by a criterion of the user's.
+
+The function is asked about many cuts in one call: that of a single one would take as long as what it does. So the
+figures of the cuts wait until there are enough of them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from treewright.growth.criteria import OWN
+from treewright.growth.impurity import ask
+from treewright.growth.jit import kernel
+from treewright.growth.layout import LINE, NO, ONE, YES, ZERO, clear, code_of, label_of, row_of
+from treewright.growth.slots import keep_cut, slot_floor, tie_width
+from treewright.growth.thresholds import begin_sides, rate_gaps_apart, spreads_over_values, takes_a_side
+
+NO_ROWS = np.uint64(0)
+TWO_SIDES = np.uint64(2)
+FOUR_SIDES = np.uint64(4)
+LINE_LENGTH = np.uint64(LINE)
+TWO_LINES = np.uint64(2 * LINE)
+
+
+@kernel
+def rates_many_own_cuts(work):
+    """Are all cuts of the column rated, by a criterion of the user's?"""
+    return work.criterion == OWN and not work.random_cuts and not spreads_over_values(work)
+
+
+@kernel
+def queue_sides(figures, place, left, known, n_classes):
+    """Write down the class weights of both sides of a cut; returns the weights of the sides."""
+    right_place = place + n_classes
+    left_weight = right_weight = 0.0
+    for k in range(n_classes):
+        of_left, of_right = left[k], max(known[k] - left[k], 0.0)
+        figures[place + k] = of_left
+        figures[right_place + k] = of_right
+        left_weight += of_left
+        right_weight += of_right
+    return left_weight, right_weight
+
+
+@kernel
+def add_gaps(figures, place, missing, n_classes):
+    """Let the rows without a value join a side; returns their weight."""
+    weight = 0.0
+    for k in range(n_classes):
+        figures[place + k] += missing[k]
+        weight += missing[k]
+    return weight
+
+
+@kernel
+def queue_cut(queue, place, cut, sides, n_classes, sided):
+    """Let a cut wait to be rated; returns where the next one may wait.
+
+    `cut` are the codes before and after it and the rows before it, `sides` the class weights before it, those of all
+    known rows and those of the rows without a value. Where the latter take a side, there are two ways: they are first
+    on the left, then on the right.
+    """
+    figures, weights, codes = queue
+    left, known, missing = sides
+    codes[place], codes[place + ONE] = cut[0], cut[1]
+    weights[place], weights[place + ONE] = queue_sides(figures, place * n_classes, left, known, n_classes)
+    if not sided:
+        return place + TWO_SIDES
+    weights[place] += add_gaps(figures, place * n_classes, missing, n_classes)
+    place += TWO_SIDES
+    codes[place] = cut[2]
+    weights[place], weights[place + ONE] = queue_sides(figures, place * n_classes, left, known, n_classes)
+    weights[place + ONE] += add_gaps(figures, (place + ONE) * n_classes, missing, n_classes)
+    return place + TWO_SIDES
+
+
+@kernel
+def ask_about_queue(work, n_sides):
+    """Let the function answer for the sides that wait. One without weight counts nothing: the whole node stands in."""
+    figures, weights, totals, n_classes = work.figures, work.side_weights, work.totals, np.uint64(work.n_classes)
+    if work.weighted:
+        for side in range(n_sides):
+            if weights[side] <= 0.0:
+                for k in range(n_classes):
+                    figures[side * n_classes + k] = totals[k]
+    ask(work.own, figures, work.room_of_own, work.answers, np.int64(n_sides))
+
+
+@kernel
+def rate_queue(work, column, n_sides, known_rows, sided):
+    """Rate the cuts that wait, in their order."""
+    ask_about_queue(work, n_sides)
+    answers, weights, codes, base, floor = work.answers, work.side_weights, work.cut_codes, work.base, slot_floor(work)
+    for left in range(NO_ROWS, n_sides, FOUR_SIDES if sided else TWO_SIDES):
+        right = left + ONE
+        gain = base - (weights[left] * answers[left] + weights[right] * answers[right])
+        to_left = weights[left] >= weights[right]
+        if sided:
+            gain, to_left = better_way(work, left, gain, known_rows)
+        if gain > floor:
+            keep_cut(work, gain, gain, column, codes[left], codes[right], to_left, ZERO)
+            floor = slot_floor(work)
+
+
+@kernel
+def better_way(work, place, gain_left, known_rows):
+    """Gain of a cut with the rows without a value on the better admissible side, of equal ones the heavier."""
+    answers, weights, n_missing, margin = work.answers, work.side_weights, work.n_missing, work.min_samples_leaf
+    left, right = place + TWO_SIDES, place + TWO_SIDES + ONE
+    gain_right = work.base - (weights[left] * answers[left] + weights[right] * answers[right])
+    left_rows = work.cut_codes[left]
+    right_rows = known_rows - left_rows
+    allowed_left = left_rows + n_missing >= margin and right_rows >= margin
+    allowed_right = left_rows >= margin and right_rows + n_missing >= margin
+    to_left = weights[left] >= weights[place + ONE]
+    if not allowed_left and not allowed_right:
+        return -np.inf, to_left
+    if allowed_left != allowed_right:
+        to_left = allowed_left
+    elif abs(gain_left - gain_right) > tie_width(work):
+        to_left = gain_left > gain_right
+    return gain_left if to_left else gain_right, to_left
+
+
+@kernel
+def scan_keys_own(work, keys, column):
+    """Rate all cuts of a sorted column."""
+    known_rows, sided = len(keys) - work.n_missing, takes_a_side(work)
+    clear(work.missing, work.n_classes)
+    for i in range(known_rows, len(keys)):
+        work.missing[label_of(keys[i], work)] += work.weights[row_of(keys[i])]
+    begin_sides(work, ZERO)
+    n, n_classes, room = np.uint64(known_rows), np.uint64(work.n_classes), np.uint64(len(work.cut_codes))
+    margin, more = np.uint64(work.min_samples_leaf), np.uint64(work.n_missing if sided else ZERO)
+    weighted, weights, left = work.weighted, work.weights, work.left
+    queue, sides = (work.figures, work.side_weights, work.cut_codes), (left, work.known, work.missing)
+    previous, place = code_of(keys[0]), NO_ROWS
+    for i in range(n):
+        key = keys[i]
+        code = code_of(key)
+        if code != previous:
+            if i + more >= margin and n - i + more >= margin:
+                place = queue_cut(queue, place, (previous, code, np.int64(i)), sides, n_classes, sided)
+                if place == room:
+                    rate_queue(work, column, place, known_rows, sided)
+                    place = NO_ROWS
+            previous = code
+        left[label_of(key, work)] += weights[row_of(key)] if weighted else 1.0
+    rate_queue(work, column, place, known_rows, sided)
+    rate_gaps_apart(work, column, known_rows)
+
+
+@kernel
+def scan_counts_own(work, column):
+    """Rate all cuts of a counted column."""
+    counts, left, present = work.counts, work.left, work.present
+    queue, sides = (work.figures, work.side_weights, work.cut_codes), (left, work.known, work.missing)
+    known_rows, margin, sided = work.hi - work.lo - work.n_missing, work.min_samples_leaf, takes_a_side(work)
+    for k in range(work.n_classes):
+        work.missing[k] = counts[work.n_codes[column], k] if work.n_missing > 0 else 0.0
+    begin_sides(work, ZERO)
+    n_classes, room = np.uint64(work.n_classes), np.uint64(len(work.cut_codes))
+    more = work.n_missing if sided else ZERO
+    left_rows, place = ZERO, NO_ROWS
+    for p in range(work.n_present):
+        code = present[p]
+        if p > 0 and left_rows + more >= margin and known_rows - left_rows + more >= margin:
+            place = queue_cut(queue, place, (present[p - 1], code, left_rows), sides, n_classes, sided)
+            if place == room:
+                rate_queue(work, column, place, known_rows, sided)
+                place = NO_ROWS
+        left_rows += work.code_rows[code]
+        for k in range(n_classes):
+            left[k] += counts[code, k]
+    rate_queue(work, column, place, known_rows, sided)
+    rate_gaps_apart(work, column, known_rows)
+
+
+@kernel
+def queue_side(figures, place, weight, mean, squares):
+    """Let a side of a cut wait to be measured."""
+    figures[place], figures[LINE_LENGTH + place], figures[TWO_LINES + place] = weight, mean, squares
+
+
+@kernel
+def measure_sides(work, start, n_waiting, out, at, backward):
+    """Write the disorders of the sides that wait from `start` on into `out`, from `at` on; returns the next place.
+
+    A side without weight counts nothing: the function is asked about the whole node instead.
+    """
+    answers, side_weights, moments = work.answers, work.side_weights, work.moments
+    weights, means = work.figures[start:LINE], work.figures[LINE + start : 2 * LINE]
+    squares = work.figures[2 * LINE + start :]
+    n = np.int64(n_waiting)
+    for c in range(n):
+        side_weights[c] = weights[c]
+    if work.weighted:
+        for c in range(n):
+            if weights[c] <= 0.0:
+                weights[c], means[c], squares[c] = moments[0], moments[1], moments[2]
+    for c in range(n):
+        squares[c] /= weights[c]
+    ask(work.own, work.figures[start:], work.room_of_own, answers, n)
+    step = np.int64(-1 if backward else 1)
+    for c in range(n):
+        out[at + step * c] = side_weights[c] * answers[c]
+    return at + step * n
+
+
+@kernel
+def scan_keys_own_numbers(work, keys, column):
+    """Rate all cuts of a sorted column without gaps.
+
+    The sides before the cuts are measured from the first row on and those after them from the last, in step, so that
+    one does not wait for the other's sums (Welford 1962: equal numbers have exactly no deviation).
+    """
+    n, margin, room = np.uint64(len(keys)), np.uint64(work.min_samples_leaf), np.uint64(len(work.cut_codes) // 2)
+    weighted, weights, numbers, figures = work.weighted, work.weights, work.numbers, work.figures
+    low_weight = low_mean = low_squares = high_weight = high_mean = high_squares = 0.0
+    n_before = n_after = ZERO
+    low_waiting = high_waiting = NO_ROWS
+    for i in range(ONE, n):
+        j = n - i
+        low, high = row_of(keys[i - ONE]), row_of(keys[j])
+        low_apart, high_apart = numbers[low] - low_mean, numbers[high] - high_mean
+        if weighted:
+            low_total, high_total = low_weight + weights[low], high_weight + weights[high]
+            low_share = weights[low] / low_total if low_total > 0.0 else 0.0
+            high_share = weights[high] / high_total if high_total > 0.0 else 0.0
+        else:
+            low_total = high_total = low_weight + 1.0
+            low_share = high_share = 1.0 / low_total
+        low_squares += low_apart * low_apart * (low_weight * low_share)
+        high_squares += high_apart * high_apart * (high_weight * high_share)
+        low_mean += low_apart * low_share
+        high_mean += high_apart * high_share
+        low_weight, high_weight = low_total, high_total
+        if i >= margin and j >= margin:
+            if code_of(keys[i]) != code_of(keys[i - ONE]):
+                queue_side(figures, low_waiting, low_weight, low_mean, low_squares)
+                low_waiting += ONE
+            if code_of(keys[j]) != code_of(keys[j - ONE]):
+                queue_side(figures, room + high_waiting, high_weight, high_mean, high_squares)
+                high_waiting += ONE
+        if max(low_waiting, high_waiting) == room or j == ONE:
+            n_before = measure_sides(work, ZERO, low_waiting, work.before[0], n_before, NO)
+            n_after = measure_sides(work, np.int64(room), high_waiting, work.after[0], n_after, NO)
+            low_waiting = high_waiting = NO_ROWS
+    rate_cuts_between(work, keys, column, n_before)
+
+
+@kernel
+def rate_cuts_between(work, keys, column, n_cuts):
+    """Rate the cuts of which `before` has the disorder of one side and `after`, from the last on, that of the other."""
+    n, margin = np.uint64(len(keys)), np.uint64(work.min_samples_leaf)
+    floor, disorder, before, after = slot_floor(work), work.disorder, work.before[0], work.after[0]
+    cut = ZERO
+    for i in range(ONE, n):
+        previous, code = code_of(keys[i - ONE]), code_of(keys[i])
+        if previous != code and i >= margin and n - i >= margin:
+            gain = disorder - (before[cut] + after[n_cuts - 1 - cut])
+            cut += 1
+            if gain > floor:
+                keep_cut(work, gain, gain, column, previous, code, YES, ZERO)
+                floor = slot_floor(work)
