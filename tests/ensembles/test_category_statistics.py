@@ -52,13 +52,71 @@ def test_no_row_is_told_by_its_own_target():
     assert (after != before).any()
 
 
-@pytest.mark.parametrize(("n_categories", "n_seen"), [(5, 1), (40, 2), (700, 1)])
-def test_columns_are_kept_beside_their_means_if_a_byte_can_tell_them(n_categories, n_seen):
-    categories, y = drawn(2000, n_categories, 1.0)
+@pytest.mark.parametrize(("n_categories", "n_rows", "n_seen"), [(5, 2000, 1), (40, 2000, 2), (2000, 3000, 1)])
+def test_columns_are_kept_beside_their_means_if_there_are_rows_enough(n_categories, n_rows, n_seen):
+    categories, y = drawn(n_rows, n_categories, 1.0)
     column = Column("kind", Kind.CATEGORICAL, tuple(map(str, range(n_categories))))
-    statistics, seen = learn_statistics((column,), categories[:, None].astype(float), {"y": y}, np.ones(2000))
+    statistics, seen = learn_statistics((column,), categories[:, None].astype(float), {"y": y}, np.ones(n_rows))
     assert len(statistics.columns) == seen.shape[1] == n_seen
     assert statistics.origin.tolist() == [0] * n_seen
+
+
+@pytest.mark.parametrize(("n_categories", "n_parts"), [(256, 2), (700, 3), (254 * 40, 32)])
+def test_more_categories_than_a_byte_can_tell_are_told_in_parts(n_categories, n_parts):
+    random = np.random.default_rng(0)
+    categories = random.permutation(np.repeat(np.arange(n_categories), random.integers(10, 13, n_categories)))
+    values = np.column_stack([np.zeros(len(categories)), categories.astype(float)])
+    values[7, 1] = np.nan
+    names = tuple(f"c{k}" for k in range(n_categories))
+    columns = (Column("number", Kind.NUMERIC), Column("kind", Kind.CATEGORICAL, names))
+    statistics, seen = learn_statistics(columns, values, {"y": random.normal(size=len(values))}, np.ones(len(values)))
+    parts, told = statistics.columns[2:], seen[:, 2:]
+    assert len(parts) == n_parts == len({part.name for part in parts})
+    assert statistics.origin.tolist() == [0, 1] + [1] * n_parts
+    assert np.isnan(told[7]).all()
+    found: set[object] = set()
+    for part, codes in zip(parts, told.T, strict=True):
+        assert len(part.categories) <= 255
+        for row in random.choice(np.flatnonzero(np.isfinite(codes)), 200):
+            name = part.categories[int(codes[row])]
+            assert name == names[categories[row]] or name == "(any other)"
+        own = set(part.categories[:-1])
+        assert part.categories[-1] == "(any other)"
+        assert not own & found
+        found |= own
+    assert len(found) >= min(n_categories - 1, 254 * n_parts)
+    unknown = np.array([[0.0, -1.0], [0.0, np.nan]])
+    assert np.isnan(statistics.apply(unknown)[:, 2:]).all()
+    np.testing.assert_array_equal(statistics.apply(values[20:40])[:, 2:], told[20:40])
+
+
+def test_categories_have_codes_by_how_common_they_are():
+    rows = np.arange(600)
+    values = np.repeat(rows, rows // 2)[:, None].astype(float)
+    column = Column("kind", Kind.CATEGORICAL, tuple(map(str, rows)))
+    statistics, _ = learn_statistics((column,), values, {"y": values[:, 0]}, np.ones(len(values)))
+    commonest, next_ones, rare = (set(part.categories[:-1]) for part in statistics.columns[1:])
+    assert commonest == {str(k) for k in range(346, 600)}
+    assert next_ones == {str(k) for k in range(92, 346)}
+    assert rare == {str(k) for k in range(20, 92)}
+
+
+@pytest.mark.parametrize("classifies", [False, True])
+def test_hundreds_of_categories_can_be_grouped_where_their_means_tell_nothing(classifies):
+    """A slope for each of 600 categories: the mean of the target is the same in all of them."""
+    random = np.random.default_rng(0)
+    kind, slope = random.integers(0, 600, 30_000), random.choice([-1.0, 1.0], 600)
+    x = random.normal(size=30_000)
+    y = slope[kind] * x + 0.3 * random.normal(size=30_000)
+    X = {"x": x, "kind": [f"k{code}" for code in kind]}
+    learner = GradientBoostingClassifier if classifies else GradientBoostingRegressor
+    y = (y > 0) if classifies else y
+    model = learner(n_estimators=100, random_state=0)
+    model.fit({name: column[:20_000] for name, column in X.items()}, y[:20_000])
+    # Without knowing the category, 0.5 of the classes and nothing of the numbers could be told.
+    new = {name: column[20_000:] for name, column in X.items()}
+    assert model.score(new, y[20_000:]) > (0.85 if classifies else 0.7)
+    assert model.feature_importances_[1] > 0.3
 
 
 @pytest.mark.parametrize("classifies", [False, True])
@@ -85,3 +143,20 @@ def test_the_choice_of_rounds_is_not_fooled_by_means_of_mere_noise():
     model = GradientBoostingRegressor(random_state=0).fit(noise, y)
     assert model.history_.min() > 0.97 * 0.5 * y.var()
     assert model.n_estimators_ < 30
+
+
+def test_rounds_are_not_added_to_a_model_with_other_codes():
+    """Which categories have codes depends on the rows."""
+    random = np.random.default_rng(0)
+    names = [f"k{code}" for code in range(600)]
+    kind = random.permutation(np.repeat(np.arange(600), np.arange(600) // 10))
+    other = np.where(kind < 300, kind + 300, kind - 300)
+    x, y = random.normal(size=len(kind)), np.zeros(len(kind))
+    y[:2] = 1.0, -1.0
+    first = {"kind": [*names, *(names[code] for code in kind)], "x": [*np.zeros(600), *x]}
+    second = {"kind": [*names, *(names[code] for code in other)], "x": [*np.zeros(600), *x]}
+    model = GradientBoostingRegressor(n_estimators=2, warm_start=True).fit(first, [*np.zeros(600), *y])
+    with pytest.raises(ValueError, match="warm_start"):
+        model.set_params(n_estimators=4).fit(second, [*np.zeros(600), *y])
+    model.fit(first, [*np.zeros(600), *y])
+    assert model.n_estimators_ == 4

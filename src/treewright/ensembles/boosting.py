@@ -101,7 +101,7 @@ class Boosting(TableLearner):
             raise ValueError(
                 "give initial_score for the rows of validation as well: (X, y, sample_weight, initial_score)"
             )
-        earlier = self._earlier(training, plan)
+        earlier = self._earlier(training, plan, statistics)
         plan, found, initial = self._boost(plan, rows, held, earlier)
         forests = earlier
         if found.parts[0]:
@@ -218,7 +218,7 @@ class Boosting(TableLearner):
         def code(kept: np.ndarray, held: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             known = {name: numbers[kept] for name, numbers in outputs.items()}
             weights, values = training.weights[kept], training.values[kept]
-            learned, seen = learn_statistics(training.columns, values, known, weights, list(statistics.means))
+            learned, seen = statistics.learn(values, known, weights)
             apart = learned.apply(training.values[held])
             coded = [code_rows(choose_forest_form(), bins, part, 1, by_column=True) for part in (seen, apart)]
             return coded[0], coded[1]
@@ -262,12 +262,12 @@ class Boosting(TableLearner):
         whole = replace(training, values=values, kept=None)
         return Rows(codes, targets, weights, self._read_start(initial_score, whole, plan.loss.n_outputs))
 
-    def _earlier(self, training: Training, plan: BoostPlan) -> list[Forest]:
+    def _earlier(self, training: Training, plan: BoostPlan, statistics: CategoryStatistics) -> list[Forest]:
         """The trees to add to, none without `warm_start`."""
         if not self.warm_start or not hasattr(self, "forests_"):
             return []
         same = training.columns == self.columns_ and training.target == self.target_
-        same = same and len(self.forests_) == plan.loss.n_outputs
+        same = same and len(self.forests_) == plan.loss.n_outputs and statistics.columns == self.statistics_.columns
         if type(self.loss_) is not type(plan.loss):
             raise ValueError("warm_start adds rounds of the same loss; set warm_start=False to begin anew with another")
         if not same or not np.array_equal(self.forests_[0].bins.cuts, plan.bins.cuts):

@@ -1,16 +1,18 @@
-"""Columns of many categories, told by the mean of the target in each.
+"""Columns of many categories, told by the mean of the target in each, and in parts that fit into a byte.
 
 A category of few rows tells little by itself, and a tree that may group hundreds of them finds groups in mere chance.
 So such a column is told by numbers: the mean target of the row's category, drawn towards the mean of all rows the more
 the fewer rows the category has, and the less the categories differ (empirical Bayes). A training row's own target must
-not be part of it, so rows are dealt into folds, and each gets the means of the other folds. A column whose categories
-fit into a byte is kept beside its means.
+not be part of it, so rows are dealt into folds, and each gets the means of the other folds.
+
+Beside its means stands the column itself, to be parted in groups, because a category may matter in a part of the table
+only. If a byte cannot tell all categories apart, it stands there several times: each time 254 of the categories have
+a code of their own, the most common ones first, and all others share one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -25,6 +27,10 @@ FOLDS = 10
 # Of so many outputs at most the means are told: those of the most common classes.
 MOST_OUTPUTS = 20
 
+# A column stands in the table at most so often, and a category of fewer rows has no code of its own.
+MOST_PARTS, LEAST_ROWS = 32, 10
+THE_OTHERS = "(any other)"
+
 
 @dataclass(frozen=True, eq=False)
 class CategoryStatistics:
@@ -32,22 +38,41 @@ class CategoryStatistics:
 
     columns: tuple[Column, ...]  # as the trees see them
     origin: np.ndarray  # which column of the table each is made from
-    means: dict[int, np.ndarray]  # per column told by means: a line for each category, and one for gaps
+    outputs: tuple[str, ...] = ()  # whose means are told
+    means: dict[int, np.ndarray] = field(default_factory=dict)  # by origin: a line for each category, and one for gaps
+    codes: dict[int, np.ndarray] = field(default_factory=dict)  # per part of a column: the code of each category
 
     def apply(self, values: np.ndarray) -> np.ndarray:
         """New rows as the trees see them."""
         if not self.means:
             return values
-        return self.put_together(
+        return self._put_together(
             values, {place: means[lines_of(values[:, place], len(means) - 1)] for place, means in self.means.items()}
         )
 
-    def put_together(self, values: np.ndarray, told: dict[int, np.ndarray]) -> np.ndarray:
-        """The table with the columns told by means in their places."""
+    def learn(
+        self, values: np.ndarray, targets: dict[str, np.ndarray], weights: np.ndarray
+    ) -> tuple[CategoryStatistics, np.ndarray]:
+        """The same with the means of these rows, and the rows told so."""
+        if not self.means:
+            return self, values
+        numbers = np.column_stack([targets[name] for name in self.outputs])
+        fold = np.random.default_rng(0).permutation(len(values)) % FOLDS
+        means, told = {}, {}
+        for place, known in self.means.items():
+            lines = lines_of(values[:, place], len(known) - 1)
+            means[place] = smoothed_means(lines, numbers, weights, len(known))
+            told[place] = means_of_other_folds(lines, numbers, weights, len(known), fold)
+        return replace(self, means=means), self._put_together(values, told)
+
+    def _put_together(self, values: np.ndarray, told: dict[int, np.ndarray]) -> np.ndarray:
+        """The table with means and parts of columns in their places."""
         seen = np.empty((len(values), len(self.columns)), order="F")
         for at, column in enumerate(self.columns):
             place = self.origin[at]
-            if place not in told or column.is_categorical:
+            if at in self.codes:
+                seen[:, at] = self.codes[at][lines_of(values[:, place], len(self.codes[at]) - 1)]
+            elif place not in told or column.is_categorical:
                 seen[:, at] = values[:, place]
             else:
                 first = int(np.flatnonzero(self.origin == place)[0])
@@ -69,39 +94,45 @@ def is_told_by_means(column: Column, n_rows: int) -> bool:
 
 
 def learn_statistics(
-    columns: tuple[Column, ...],
-    values: np.ndarray,
-    targets: dict[str, np.ndarray],
-    weights: np.ndarray,
-    places: Collection[int] | None = None,
+    columns: tuple[Column, ...], values: np.ndarray, targets: dict[str, np.ndarray], weights: np.ndarray
 ) -> tuple[CategoryStatistics, np.ndarray]:
-    """How to tell a table to the trees, and its rows told so; `targets` are numbers by the name of the output.
-
-    `places` are the columns to be told by means; without it, those of many categories.
-    """
-    if places is None:
-        places = [place for place, column in enumerate(columns) if is_told_by_means(column, len(values))]
-    if not places:
-        return CategoryStatistics(columns, np.arange(len(columns)), {}), values
+    """How to tell a table to the trees, and its rows told so; `targets` are numbers by the name of the output."""
     common = sorted(targets, key=lambda name: -float(weights @ np.abs(targets[name])))[:MOST_OUTPUTS]
-    names = [name for name in targets if name in common]
-    numbers = np.column_stack([targets[name] for name in names])
-    fold = np.random.default_rng(0).permutation(len(values)) % FOLDS
-    means, told, seen, origin = {}, {}, [], []
+    names = tuple(name for name in targets if name in common)
+    seen: list[Column] = []
+    origin: list[int] = []
+    means: dict[int, np.ndarray] = {}
+    codes: dict[int, np.ndarray] = {}
     for place, column in enumerate(columns):
-        if place in places:
-            lines, n_lines = lines_of(values[:, place], len(column.categories)), len(column.categories) + 1
-            means[place] = smoothed_means(lines, numbers, weights, n_lines)
-            told[place] = means_of_other_folds(lines, numbers, weights, n_lines, fold)
+        parts = [column]
+        if is_told_by_means(column, len(values)):
             called = [f"mean {name} of {column.name}" for name in names]
             seen += [replace(column, name=name, kind=Kind.NUMERIC, categories=()) for name in called]
-            origin += [place] * len(called)
+            means[place] = np.zeros((len(column.categories) + 1, len(names)))
             if len(column.categories) > MAX_CODES:
-                continue
-        seen.append(column)
-        origin.append(place)
-    statistics = CategoryStatistics(tuple(seen), np.array(origin), means)
-    return statistics, statistics.put_together(values, told)
+                parted = parts_of(column, values[:, place])
+                parts = [part for part, _ in parted]
+                codes |= {len(seen) + number: of_part for number, (_, of_part) in enumerate(parted)}
+        seen += parts
+        origin += [place] * (len(seen) - len(origin))
+    return CategoryStatistics(tuple(seen), np.array(origin), names, means, codes).learn(values, targets, weights)
+
+
+def parts_of(column: Column, values: np.ndarray) -> list[tuple[Column, np.ndarray]]:
+    """The column for some of its categories at a time, and the code of each category there; gaps have none."""
+    n_categories, n_own = len(column.categories), MAX_CODES - 1
+    rows = np.bincount(values[values >= 0.0].astype(np.intp), minlength=n_categories)
+    common = np.argsort(-rows, kind="stable")[: n_own * MOST_PARTS]
+    common = common[rows[common] >= LEAST_ROWS]
+    parts = []
+    for number, start in enumerate(range(0, len(common), n_own)):
+        own = np.sort(common[start : start + n_own])
+        codes = np.full(n_categories + 1, float(len(own)))
+        codes[own] = np.arange(len(own))
+        codes[-1] = np.nan
+        name = column.name if len(common) <= n_own else f"{column.name} (part {number + 1})"
+        parts.append((replace(column, name=name, categories=(*(column.categories[k] for k in own), THE_OTHERS)), codes))
+    return parts
 
 
 def means_of_other_folds(
