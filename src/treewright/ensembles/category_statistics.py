@@ -28,7 +28,7 @@ FOLDS = 10
 MOST_OUTPUTS = 20
 
 # A column stands in the table at most so often, and a category of fewer rows has no code of its own.
-MOST_PARTS, LEAST_ROWS = 32, 10
+MOST_PARTS, LEAST_ROWS = 32, 5
 THE_OTHERS = "(any other)"
 
 
