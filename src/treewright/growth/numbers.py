@@ -44,7 +44,7 @@ from treewright.growth.layout import (
     code_of,
     row_of,
 )
-from treewright.growth.own_cuts import NO_ROWS, measure_sides, queue_side
+from treewright.growth.many_cuts import NO_ROWS, measure_sides, queue_side
 from treewright.growth.slots import keep_cut, keep_subset, slot_floor, tie_width
 from treewright.growth.thresholds import draw_cut, leaves_gaps_out, spreads_over_values, takes_a_side
 
@@ -259,26 +259,19 @@ def join_group(work, g, weight, mean, squares):
 
 @kernel
 def sweep_moments(work, n_groups, with_missing, backward, out):
-    """Disorder of the first 1, 2, .. groups in order (or the last ones), joined by the missing rows if asked.
-
-    A criterion of the user's is asked about many of them at a time.
-    """
+    """Disorder of the first 1, 2, .. groups in order (or the last ones), joined by the missing rows if asked."""
     weight = mean = squares = 0.0
     if with_missing:
         weight, mean, squares = join_group(work, n_groups, weight, mean, squares)
-    own, room = work.criterion == OWN, np.uint64(len(work.answers))
-    waiting, at = NO_ROWS, n_groups - 1 if backward else ZERO
+    room, waiting, at = np.uint64(len(work.answers)), NO_ROWS, n_groups - 1 if backward else ZERO
     for step in range(n_groups):
         j = n_groups - 1 - step if backward else step
         weight, mean, squares = join_group(work, work.order[j], weight, mean, squares)
-        if own:
-            queue_side(work.figures, waiting, weight, mean, squares)
-            waiting += ONE
-            if waiting == room or step == n_groups - 1:
-                at = measure_sides(work, ZERO, waiting, out, at, backward)
-                waiting = NO_ROWS
-        else:
-            out[j] = disorder_of_moments(work, weight, mean, squares)
+        queue_side(work.figures, waiting, weight, mean, squares)
+        waiting += ONE
+        if waiting == room or step == n_groups - 1:
+            at = measure_sides(work, ZERO, waiting, out, at, backward)
+            waiting = NO_ROWS
 
 
 @kernel

@@ -26,6 +26,7 @@ from treewright.growth.layout import (
     code_of,
     make_key,
 )
+from treewright.growth.many_cuts import rates_many_cuts, scan_counts_many, scan_keys_many, scan_keys_moments
 from treewright.growth.numbers import (
     group_numbers,
     scan_counts_squared,
@@ -33,7 +34,6 @@ from treewright.growth.numbers import (
     search_number_categories,
     search_number_thresholds,
 )
-from treewright.growth.own_cuts import rates_many_own_cuts, scan_counts_own, scan_keys_own, scan_keys_own_numbers
 from treewright.growth.quinlan import choose_column, known_weight, least_side, note_column, scan_two_classes
 from treewright.growth.thresholds import (
     can_hurry,
@@ -283,8 +283,8 @@ def search_classes(work, column):
             search_categories(work, group_counts(work, work.n_codes[column]), column)
         elif can_hurry(work):
             scan_counts_two_classes(work, column)
-        elif rates_many_own_cuts(work):
-            scan_counts_own(work, column)
+        elif not work.quinlan and rates_many_cuts(work):
+            scan_counts_many(work, column)
         else:
             scan_counts_classes(work, column)
         clear_tally(work, column, work.n_classes)
@@ -298,8 +298,8 @@ def search_classes(work, column):
         scan_keys_two_classes(work, keys, column)
     elif work.quinlan and work.n_classes == 2 and (work.n_missing == 0 or leaves_gaps_out(work)):
         scan_two_classes(work, keys, column)
-    elif rates_many_own_cuts(work):
-        scan_keys_own(work, keys, column)
+    elif not work.quinlan and rates_many_cuts(work):
+        scan_keys_many(work, keys, column)
     else:
         scan_keys_classes(work, keys, column)
 
@@ -322,8 +322,8 @@ def search_numbers(work, column):
     if plain:
         scan_keys_squared(work, keys, column)
         return
-    if work.is_number[column] and work.n_missing == 0 and rates_many_own_cuts(work):
-        scan_keys_own_numbers(work, keys, column)
+    if work.is_number[column] and work.n_missing == 0 and rates_many_cuts(work):
+        scan_keys_moments(work, keys, column)
         return
     n_groups = group_numbers(work, keys)
     if work.is_number[column]:

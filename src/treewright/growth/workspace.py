@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from treewright.growth.criteria import OWN
 from treewright.growth.jit import borrow, build_struct, kernel, part, replaced
 from treewright.growth.layout import EVERY_VALUE, LINE, MAX_NARROW_CODES, MOST_FIGURES, MOST_SURROGATES, SURROGATE
 
@@ -366,7 +365,7 @@ def make_arrays(data: Data, recipe: Recipe, n_rows: int) -> Any:
     n_groups = n_rows + 2 if data.n_classes == 0 else min(n_branches, max(n_rows, 1)) + 1
     n_moments = n_groups if data.n_classes == 0 else 0
     n_figures = data.n_classes or 3
-    n_sides = min(LINE, 4 * max(MOST_FIGURES // (4 * n_figures), 1)) if recipe.criterion == OWN else 1
+    n_sides = min(LINE, 4 * max(MOST_FIGURES // (4 * n_figures), 1))
     n_ranked = n_rows if data.target_line >= 0 else 0
     n_table = len(data.weights) if data.target_line >= 0 else 0
     sizes: dict[str, Any] = dict.fromkeys(ARRAYS, n_branches)

@@ -1,14 +1,14 @@
-"""Rating the cuts of a column by a criterion of the user's.
+"""Rating many cuts of a column at a time, for more than two classes and for numbers.
 
-The function is asked about many cuts in one call: that of a single one would take as long as what it does. So the
-figures of the cuts wait until there are enough of them.
+The figures of the cuts wait in a queue until there are enough of them. So loops stay short, and a criterion of the
+user's is asked about many cuts in one call: that of a single one would take as long as what it does.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from treewright.growth.criteria import OWN
+from treewright.growth.criteria import ABSOLUTE_ERROR, ERROR, GAIN_RATIO, OWN, class_disorder, moments_disorder
 from treewright.growth.impurity import ask
 from treewright.growth.jit import kernel
 from treewright.growth.layout import LINE, NO, ONE, YES, ZERO, clear, code_of, label_of, row_of
@@ -23,9 +23,16 @@ TWO_LINES = np.uint64(2 * LINE)
 
 
 @kernel
-def rates_many_own_cuts(work):
-    """Are all cuts of the column rated, by a criterion of the user's?"""
-    return work.criterion == OWN and not work.random_cuts and not spreads_over_values(work)
+def rates_many_cuts(work):
+    """Are all cuts of the column rated, by what their two sides are alone?"""
+    return not (
+        work.criterion == ERROR
+        or work.criterion == GAIN_RATIO
+        or work.criterion == ABSOLUTE_ERROR
+        or work.class_boundaries
+        or work.random_cuts
+        or spreads_over_values(work)
+    )
 
 
 @kernel
@@ -75,25 +82,34 @@ def queue_cut(queue, place, cut, sides, n_classes, sided):
 
 
 @kernel
-def ask_about_queue(work, n_sides):
-    """Let the function answer for the sides that wait. One without weight counts nothing: the whole node stands in."""
-    figures, weights, totals, n_classes = work.figures, work.side_weights, work.totals, np.uint64(work.n_classes)
+def measure_queue(work, n_sides):
+    """Write the disorder of each side that waits into `answers`."""
+    figures, weights, answers, totals = work.figures, work.side_weights, work.answers, work.totals
+    n_classes, criterion = np.uint64(work.n_classes), work.criterion
+    if criterion != OWN:
+        for side in range(n_sides):
+            start = side * n_classes
+            answers[side] = class_disorder(figures[start : start + n_classes], weights[side], criterion)
+        return
     if work.weighted:
         for side in range(n_sides):
             if weights[side] <= 0.0:
+                # It counts nothing: the function is asked about the whole node instead.
                 for k in range(n_classes):
                     figures[side * n_classes + k] = totals[k]
-    ask(work.own, figures, work.room_of_own, work.answers, np.int64(n_sides))
+    ask(work.own, figures, work.room_of_own, answers, np.int64(n_sides))
+    for side in range(n_sides):
+        answers[side] *= weights[side]
 
 
 @kernel
 def rate_queue(work, column, n_sides, known_rows, sided):
     """Rate the cuts that wait, in their order."""
-    ask_about_queue(work, n_sides)
+    measure_queue(work, n_sides)
     answers, weights, codes, base, floor = work.answers, work.side_weights, work.cut_codes, work.base, slot_floor(work)
     for left in range(NO_ROWS, n_sides, FOUR_SIDES if sided else TWO_SIDES):
         right = left + ONE
-        gain = base - (weights[left] * answers[left] + weights[right] * answers[right])
+        gain = base - (answers[left] + answers[right])
         to_left = weights[left] >= weights[right]
         if sided:
             gain, to_left = better_way(work, left, gain, known_rows)
@@ -107,7 +123,7 @@ def better_way(work, place, gain_left, known_rows):
     """Gain of a cut with the rows without a value on the better admissible side, of equal ones the heavier."""
     answers, weights, n_missing, margin = work.answers, work.side_weights, work.n_missing, work.min_samples_leaf
     left, right = place + TWO_SIDES, place + TWO_SIDES + ONE
-    gain_right = work.base - (weights[left] * answers[left] + weights[right] * answers[right])
+    gain_right = work.base - (answers[left] + answers[right])
     left_rows = work.cut_codes[left]
     right_rows = known_rows - left_rows
     allowed_left = left_rows + n_missing >= margin and right_rows >= margin
@@ -123,7 +139,7 @@ def better_way(work, place, gain_left, known_rows):
 
 
 @kernel
-def scan_keys_own(work, keys, column):
+def scan_keys_many(work, keys, column):
     """Rate all cuts of a sorted column."""
     known_rows, sided = len(keys) - work.n_missing, takes_a_side(work)
     clear(work.missing, work.n_classes)
@@ -151,7 +167,7 @@ def scan_keys_own(work, keys, column):
 
 
 @kernel
-def scan_counts_own(work, column):
+def scan_counts_many(work, column):
     """Rate all cuts of a counted column."""
     counts, left, present = work.counts, work.left, work.present
     queue, sides = (work.figures, work.side_weights, work.cut_codes), (left, work.known, work.missing)
@@ -184,31 +200,32 @@ def queue_side(figures, place, weight, mean, squares):
 
 @kernel
 def measure_sides(work, start, n_waiting, out, at, backward):
-    """Write the disorders of the sides that wait from `start` on into `out`, from `at` on; returns the next place.
-
-    A side without weight counts nothing: the function is asked about the whole node instead.
-    """
-    answers, side_weights, moments = work.answers, work.side_weights, work.moments
+    """Write the disorders of the sides that wait from `start` on into `out`, from `at` on; returns the next place."""
+    answers, side_weights, moments, criterion = work.answers, work.side_weights, work.moments, work.criterion
     weights, means = work.figures[start:LINE], work.figures[LINE + start : 2 * LINE]
     squares = work.figures[2 * LINE + start :]
-    n = np.int64(n_waiting)
+    n, step = np.int64(n_waiting), np.int64(-1 if backward else 1)
+    if criterion != OWN:
+        for c in range(n):
+            out[at + step * c] = moments_disorder(weights[c], means[c], squares[c], work.mean, criterion)
+        return at + step * n
     for c in range(n):
         side_weights[c] = weights[c]
     if work.weighted:
         for c in range(n):
             if weights[c] <= 0.0:
+                # It counts nothing: the function is asked about the whole node instead.
                 weights[c], means[c], squares[c] = moments[0], moments[1], moments[2]
     for c in range(n):
         squares[c] /= weights[c]
     ask(work.own, work.figures[start:], work.room_of_own, answers, n)
-    step = np.int64(-1 if backward else 1)
     for c in range(n):
         out[at + step * c] = side_weights[c] * answers[c]
     return at + step * n
 
 
 @kernel
-def scan_keys_own_numbers(work, keys, column):
+def scan_keys_moments(work, keys, column):
     """Rate all cuts of a sorted column without gaps.
 
     The sides before the cuts are measured from the first row on and those after them from the last, in step, so that
