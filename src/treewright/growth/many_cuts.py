@@ -8,18 +8,33 @@ from __future__ import annotations
 
 import numpy as np
 
-from treewright.growth.criteria import ABSOLUTE_ERROR, ERROR, GAIN_RATIO, OWN, class_disorder, moments_disorder
-from treewright.growth.impurity import ask
+from treewright.growth.criteria import (
+    ABSOLUTE_ERROR,
+    ERROR,
+    GAIN_RATIO,
+    OWN,
+    class_disorder,
+    join_moments,
+    moments_disorder,
+)
+from treewright.growth.impurity import ask, disorder_of_moments
 from treewright.growth.jit import kernel
-from treewright.growth.layout import LINE, NO, ONE, YES, ZERO, clear, code_of, label_of, row_of
+from treewright.growth.layout import LINE, NO, ONE, OWN_BRANCH, ZERO, clear, code_of, label_of, row_of
 from treewright.growth.slots import keep_cut, slot_floor, tie_width
-from treewright.growth.thresholds import begin_sides, rate_gaps_apart, spreads_over_values, takes_a_side
+from treewright.growth.thresholds import (
+    begin_sides,
+    leaves_gaps_out,
+    rate_gaps_apart,
+    spreads_over_values,
+    takes_a_side,
+)
 
 NO_ROWS = np.uint64(0)
 TWO_SIDES = np.uint64(2)
 FOUR_SIDES = np.uint64(4)
 LINE_LENGTH = np.uint64(LINE)
 TWO_LINES = np.uint64(2 * LINE)
+QUARTER, TWO_QUARTERS, THREE_QUARTERS = (np.uint64(quarters * LINE // 4) for quarters in (1, 2, 3))
 
 
 @kernel
@@ -120,17 +135,27 @@ def rate_queue(work, column, n_sides, known_rows, sided):
 
 @kernel
 def better_way(work, place, gain_left, known_rows):
-    """Gain of a cut with the rows without a value on the better admissible side, of equal ones the heavier."""
-    answers, weights, n_missing, margin = work.answers, work.side_weights, work.n_missing, work.min_samples_leaf
+    """Gain of a cut that waits with the rows without a value on the better side; is that the left?"""
+    answers, weights = work.answers, work.side_weights
     left, right = place + TWO_SIDES, place + TWO_SIDES + ONE
     gain_right = work.base - (answers[left] + answers[right])
     left_rows = work.cut_codes[left]
-    right_rows = known_rows - left_rows
+    heavier = weights[left] >= weights[place + ONE]
+    return choose_side(work, gain_left, gain_right, left_rows, known_rows - left_rows, heavier)
+
+
+@kernel
+def choose_side(work, gain_left, gain_right, left_rows, right_rows, left_is_heavier):
+    """The gain with the rows without a value on the better side, and if that is the left.
+
+    Of two as good ones they take the heavier. A side that is too small without them is not admissible.
+    """
+    margin, n_missing = work.min_samples_leaf, work.n_missing
     allowed_left = left_rows + n_missing >= margin and right_rows >= margin
     allowed_right = left_rows >= margin and right_rows + n_missing >= margin
-    to_left = weights[left] >= weights[place + ONE]
     if not allowed_left and not allowed_right:
-        return -np.inf, to_left
+        return -np.inf, left_is_heavier
+    to_left = left_is_heavier
     if allowed_left != allowed_right:
         to_left = allowed_left
     elif abs(gain_left - gain_right) > tie_width(work):
@@ -225,14 +250,28 @@ def measure_sides(work, start, n_waiting, out, at, backward):
 
 
 @kernel
+def moments_of(work, keys, start, end):
+    """Weight, mean and squared deviations of the targets of some rows of a sorted column."""
+    weight = mean = squares = 0.0
+    for i in range(start, end):
+        row = row_of(keys[i])
+        weight, mean, squares = join_moments(weight, mean, squares, work.weights[row], work.numbers[row], 0.0)
+    return weight, mean, squares
+
+
+@kernel
 def scan_keys_moments(work, keys, column):
-    """Rate all cuts of a sorted column without gaps.
+    """Rate all cuts of a sorted column.
 
     The sides before the cuts are measured from the first row on and those after them from the last, in step, so that
-    one does not wait for the other's sums (Welford 1962: equal numbers have exactly no deviation).
+    one does not wait for the other's sums (Welford 1962: equal numbers have exactly no deviation). Where rows without a
+    value take a side, each side is measured with them as well.
     """
-    n, margin, room = np.uint64(len(keys)), np.uint64(work.min_samples_leaf), np.uint64(len(work.cut_codes) // 2)
+    known_rows, sided = len(keys) - work.n_missing, takes_a_side(work)
+    gaps = moments_of(work, keys, known_rows, len(keys))
+    n, margin, more = np.uint64(known_rows), np.uint64(work.min_samples_leaf), np.uint64(work.n_missing if sided else 0)
     weighted, weights, numbers, figures = work.weighted, work.weights, work.numbers, work.figures
+    weight_before = work.weight_before
     low_weight = low_mean = low_squares = high_weight = high_mean = high_squares = 0.0
     n_before = n_after = ZERO
     low_waiting = high_waiting = NO_ROWS
@@ -252,31 +291,56 @@ def scan_keys_moments(work, keys, column):
         low_mean += low_apart * low_share
         high_mean += high_apart * high_share
         low_weight, high_weight = low_total, high_total
-        if i >= margin and j >= margin:
+        if i + more >= margin and j + more >= margin:
             if code_of(keys[i]) != code_of(keys[i - ONE]):
                 queue_side(figures, low_waiting, low_weight, low_mean, low_squares)
+                weight_before[n_before + np.int64(low_waiting)] = low_weight
+                if sided:
+                    joined = join_moments(low_weight, low_mean, low_squares, *gaps)
+                    queue_side(figures, TWO_QUARTERS + low_waiting, *joined)
                 low_waiting += ONE
             if code_of(keys[j]) != code_of(keys[j - ONE]):
-                queue_side(figures, room + high_waiting, high_weight, high_mean, high_squares)
+                queue_side(figures, QUARTER + high_waiting, high_weight, high_mean, high_squares)
+                if sided:
+                    joined = join_moments(high_weight, high_mean, high_squares, *gaps)
+                    queue_side(figures, THREE_QUARTERS + high_waiting, *joined)
                 high_waiting += ONE
-        if max(low_waiting, high_waiting) == room or j == ONE:
+        if max(low_waiting, high_waiting) == QUARTER or j == ONE:
+            if sided:
+                measure_sides(work, np.int64(TWO_QUARTERS), low_waiting, work.before[1], n_before, NO)
+                measure_sides(work, np.int64(THREE_QUARTERS), high_waiting, work.after[1], n_after, NO)
             n_before = measure_sides(work, ZERO, low_waiting, work.before[0], n_before, NO)
-            n_after = measure_sides(work, np.int64(room), high_waiting, work.after[0], n_after, NO)
+            n_after = measure_sides(work, np.int64(QUARTER), high_waiting, work.after[0], n_after, NO)
             low_waiting = high_waiting = NO_ROWS
-    rate_cuts_between(work, keys, column, n_before)
+    last = row_of(keys[known_rows - 1])
+    known = join_moments(low_weight, low_mean, low_squares, weights[last], numbers[last], 0.0)
+    if leaves_gaps_out(work):
+        work.base = disorder_of_moments(work, *known)
+    rate_cuts_between(work, keys, column, n_before, known[0])
+    if work.gaps == OWN_BRANCH and min(known_rows, work.n_missing) >= max(work.min_samples_leaf, 1):
+        gain = work.disorder - (disorder_of_moments(work, *known) + disorder_of_moments(work, *gaps))
+        if gain > -np.inf:
+            keep_cut(work, gain, gain, column, work.n_codes[column] - 1, work.n_codes[column], NO, ZERO)
 
 
 @kernel
-def rate_cuts_between(work, keys, column, n_cuts):
+def rate_cuts_between(work, keys, column, n_cuts, known_weight):
     """Rate the cuts of which `before` has the disorder of one side and `after`, from the last on, that of the other."""
-    n, margin = np.uint64(len(keys)), np.uint64(work.min_samples_leaf)
-    floor, disorder, before, after = slot_floor(work), work.disorder, work.before[0], work.after[0]
-    cut = ZERO
+    n, margin, sided = np.uint64(len(keys) - work.n_missing), np.uint64(work.min_samples_leaf), takes_a_side(work)
+    floor, base, more = slot_floor(work), work.base, np.uint64(work.n_missing if sided else 0)
+    before, after, before_with, after_with = work.before[0], work.after[0], work.before[1], work.after[1]
+    weight_before, cut, other = work.weight_before, ZERO, n_cuts - 1
     for i in range(ONE, n):
         previous, code = code_of(keys[i - ONE]), code_of(keys[i])
-        if previous != code and i >= margin and n - i >= margin:
-            gain = disorder - (before[cut] + after[n_cuts - 1 - cut])
-            cut += 1
+        if previous != code and i + more >= margin and n - i + more >= margin:
+            gain, to_left = base - (before[cut] + after[other]), weight_before[cut] >= known_weight - weight_before[cut]
+            if sided:
+                gain_left, gain_right = (
+                    base - (before_with[cut] + after[other]),
+                    base - (before[cut] + after_with[other]),
+                )
+                gain, to_left = choose_side(work, gain_left, gain_right, np.int64(i), np.int64(n - i), to_left)
+            cut, other = cut + 1, other - 1
             if gain > floor:
-                keep_cut(work, gain, gain, column, previous, code, YES, ZERO)
+                keep_cut(work, gain, gain, column, previous, code, to_left, ZERO)
                 floor = slot_floor(work)

@@ -322,7 +322,7 @@ def search_numbers(work, column):
     if plain:
         scan_keys_squared(work, keys, column)
         return
-    if work.is_number[column] and work.n_missing == 0 and rates_many_cuts(work):
+    if work.is_number[column] and rates_many_cuts(work):
         scan_keys_moments(work, keys, column)
         return
     n_groups = group_numbers(work, keys)
