@@ -432,3 +432,16 @@ def test_making_a_learner_does_not_load_numba() -> None:
     loaded = modules_after("from treewright import CARTClassifier; CARTClassifier()")
     assert "sklearn" in loaded
     assert "numba" not in loaded
+
+
+@pytest.mark.parametrize("criterion", ["poisson", "sdr", lambda weight, mean, variance: variance])
+def test_of_two_columns_that_mirror_each_other_the_first_is_asked(monkeypatch, criterion):
+    """Sums in another order differ in their last bits, which must not decide."""
+    monkeypatch.setenv("TREEWRIGHT_COMPILE", "1")
+    for seed in range(10):
+        random = np.random.default_rng(seed)
+        male, tenths = random.integers(0, 2, 2000) * 1.0, random.normal(size=2000).round(1)
+        y = random.gamma(2.0, 1.0, 2000) + 100.0 + 0.3 * male + 0.3 * tenths
+        for first in (male, tenths):
+            model = DecisionTreeRegressor(criterion=criterion, max_depth=1).fit(np.column_stack([first, -first]), y)
+            assert model.tree_.column[0] == 0

@@ -95,11 +95,16 @@ class Boosted:
     history: np.ndarray
 
     loss_before: float = np.inf  # on rows held back, before the first round
+    was_interrupted: bool = False
+
+    @property
+    def least_loss(self) -> float:
+        return float(self.history.min(initial=np.inf))
 
     def up_to_best(self, at_least: int) -> Boosted:
         """The rounds up to the least loss on rows held back; none if they only made it larger, and none will do."""
         best = int(np.argmin(self.history)) + 1 if len(self.history) else 1
-        if at_least == 0 and (len(self.history) == 0 or self.history.min() >= self.loss_before):
+        if at_least == 0 and self.least_loss >= self.loss_before:
             best = 0
         return replace(self, parts=[trees[:best] for trees in self.parts])
 
@@ -153,6 +158,7 @@ def boost(
     judge = None if held is None else Judge(held, plan.loss, initial)
     parts: list[list[ForestPart]] = [[] for _ in range(plan.loss.n_outputs)]
     rounds = Rounds(plan, rows, initial)
+    was_interrupted = False
     try:
         for number in range(first_round, first_round + n_rounds):
             with hold_interrupts():
@@ -167,12 +173,13 @@ def boost(
     except KeyboardInterrupt:
         if not keep_on_interrupt or not parts[0]:
             raise
+        was_interrupted = True
     finally:
         with hold_interrupts():
             rounds.booster.close()
     if judge is None:
-        return Boosted(parts, np.empty(0))
-    return Boosted(parts, np.array(judge.history), judge.loss_before)
+        return Boosted(parts, np.empty(0), was_interrupted=was_interrupted)
+    return Boosted(parts, np.array(judge.history), judge.loss_before, was_interrupted)
 
 
 class Rounds:

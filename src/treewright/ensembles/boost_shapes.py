@@ -20,9 +20,9 @@ LEAST_FALL = 0.001
 # Oblivious trees have as many leaves as a power of 2, this many levels if not told otherwise, and this many at most.
 OBLIVIOUS_DEPTH, MOST_OBLIVIOUS_DEPTH = 6, 16
 
-# Tables of more rows are boosted by one shape, with all rows and columns: chance and choice gain little there.
-MOST_ROWS_FOR_SHAPES = 20_000
+# Tables of many rows are boosted with all rows and columns: chance gains little there. Still more have one shape.
 MANY_ROWS = 50_000
+MOST_ROWS_FOR_SHAPES = 200_000
 
 
 @dataclass(frozen=True)
@@ -67,12 +67,11 @@ def shapes_for(n_rows: int) -> list[BoostShape]:
 
     Trees grown from some of the rows and columns each err in other places, which matters most where rows are few.
     """
-    if n_rows > MANY_ROWS:
-        return [BoostShape("best", leaf_for(n_rows), 1.0, 1.0)]
-    best = BoostShape("best", min(leaf_for(n_rows), 3), 0.7, 0.5)
     if n_rows > MOST_ROWS_FOR_SHAPES:
-        return [best]
-    return [best, BoostShape("oblivious", 1, 0.7, 0.7)]
+        return [BoostShape("best", leaf_for(n_rows), 1.0, 1.0)]
+    if n_rows > MANY_ROWS:
+        return [BoostShape("best", leaf_for(n_rows), 1.0, 1.0), BoostShape("oblivious", 1, 1.0, 1.0)]
+    return [BoostShape("best", min(leaf_for(n_rows), 3), 0.7, 0.5), BoostShape("oblivious", 1, 0.7, 0.7)]
 
 
 def shape_of(plan: BoostPlan) -> BoostShape:

@@ -177,24 +177,25 @@ class Boosting(TableLearner):
 
     def _prepare(self, training: Training, loss: Loss) -> tuple[BoostPlan, Rows, CategoryStatistics]:
         """The plan, and the table in bytes."""
-        n_threads = usable_threads(self.n_jobs)
-        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int64).max, dtype=np.int64))
-        outputs = self._outputs(training)
-        statistics, values = learn_statistics(training.columns, training.values, outputs, training.weights)
         if not is_whole(self.max_bins, 2) or self.max_bins > MAX_CODES:
             raise parameter_error("max_bins", self.max_bins, f"a whole number from 2 to {MAX_CODES}")
         if not is_whole(self.patience, 1):
             raise parameter_error("patience", self.patience, "a whole number of 1 or more")
+        shares = read_column_sample(self.column_sample)
+        groups = read_interactions(self.interactions, training.columns)
+        recipe = read_recipe(self, shares, len(training.values), len(training.classes))
+        n_threads = usable_threads(self.n_jobs)
+        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int64).max, dtype=np.int64))
+        outputs = self._outputs(training)
+        statistics, values = learn_statistics(training.columns, training.values, outputs, training.weights)
         bins = place_bins(statistics.columns, values, int(self.max_bins), n_threads)
         codes = code_rows(choose_forest_form(), bins, values, n_threads, by_column=True)
         if len(statistics.columns) >= MOST_COLUMNS:
             raise ValueError(
                 f"boosting takes fewer than {MOST_COLUMNS} columns, but there are {len(statistics.columns)}"
             )
-        shares = read_column_sample(self.column_sample)
-        groups = read_interactions(self.interactions, training.columns)
         plan = BoostPlan(
-            recipe=read_recipe(self, shares, len(training.values), len(training.classes)),
+            recipe=recipe,
             loss=loss,
             bins=bins,
             monotone=self._directions(training)[statistics.origin],
@@ -250,8 +251,10 @@ class Boosting(TableLearner):
                 refuse_unseen(training.columns, values, given, self._other_unseen)
             targets = self._read_answers(y, training)
             weights = read_weights(sample_weight, len(values))
-            if targets.shape != (*training.answers.shape[1:], len(values)):
-                raise ValueError(f"it has {len(values)} rows, but its targets are not like those of the training rows")
+            if targets.shape[-1] != len(values):
+                raise ValueError(f"it has {len(values)} rows, but {targets.shape[-1]} targets")
+            if targets.shape[:-1] != training.answers.shape[1:]:
+                raise ValueError("it has another number of targets per row than the training rows")
             plan.loss.check_targets(targets)
             if not weights.any():
                 raise ValueError("every row has a weight of zero, so it cannot judge anything")
@@ -296,21 +299,34 @@ class Boosting(TableLearner):
             history = self.history_
         if first == n_rounds:
             return plan, Boosted([[] for _ in earlier], history), initial
-        with follow("boosting", n_rounds - first, self.progress) as tick:
-            found = boost(
-                plan,
-                rows,
-                np.zeros_like(initial) if earlier else initial,
-                n_rounds - first,
-                tick,
-                held=held,
-                first_round=first,
-                keep_on_interrupt=bool(self.keep_on_interrupt),
-            )
-        if held is not None:
-            found = found.up_to_best(at_least=0 if earlier else 1)
-            history = np.append(history[:first], found.history)
-        return plan, replace(found, history=history), initial
+        plans = self._shapes(plan, len(rows)) if held is not None and not earlier else [plan]
+        start = np.zeros_like(initial) if earlier else initial
+        tries = []
+        with follow("boosting", len(plans) * (n_rounds - first), self.progress) as tick:
+            for each in plans:
+                found = boost(
+                    each,
+                    rows,
+                    start,
+                    n_rounds - first,
+                    tick,
+                    held=held,
+                    first_round=first,
+                    keep_on_interrupt=bool(self.keep_on_interrupt),
+                )
+                tries.append((each, found))
+                if found.was_interrupted:
+                    break
+        if held is None:
+            return plan, replace(tries[0][1], history=history), initial
+        plan, found = min(tries, key=lambda pair: pair[1].least_loss)
+        found = found.up_to_best(at_least=0 if earlier else 1)
+        return plan, replace(found, history=np.append(history[:first], found.history)), initial
+
+    def _shapes(self, plan: BoostPlan, n_rows: int) -> list[BoostPlan]:
+        """The plans to choose among where rounds are judged by rows held back."""
+        plans = [take_shape(plan, shape, self) for shape in shapes_for(n_rows)]
+        return list({(each.recipe, each.subsample): each for each in plans}.values())
 
     def _directions(self, training: Training) -> np.ndarray:
         return read_monotone(self.monotone, training.columns)
@@ -327,11 +343,9 @@ class Boosting(TableLearner):
             return most, plan, np.empty(0)
         if len(rows) < 10:
             return min(most, 100), plan, np.empty(0)
-        plans = [take_shape(plan, shape, self) for shape in shapes_for(len(rows))] if auto else [plan]
-        plans = [replace(each, least_fall=LEAST_FALL if auto else 0.0) for each in plans]
-        different = {(each.recipe, each.subsample): each for each in plans}
+        plans = [replace(each, least_fall=LEAST_FALL if auto else 0.0) for each in self._shapes(plan, len(rows))]
         with follow("choosing the number of rounds", None, self.progress) as tick:
-            n_rounds, plan, history = choose_plan(list(different.values()), rows, most, share, tick)
+            n_rounds, plan, history = choose_plan(plans, rows, most, share, tick)
         return n_rounds, plan, history
 
 
@@ -363,21 +377,22 @@ class GradientBoostingClassifier(ClassAnswers, Boosting):
     n_estimators : int or "auto", default="auto"
         Rounds of boosting. "auto" boosts on a part of the rows until the loss on the others has not fallen for
         `patience` rounds, and then takes as many rounds as were best on all rows. Tables of up to 5,000 rows are judged
-        in five folds, and up to 20,000 rows also the shape of the trees is chosen.
+        in five folds, and up to 200,000 rows also the shape of the trees is chosen.
     learning_rate : float or "auto", default="auto"
         How much of each tree is added. Smaller steps need more rounds and answer better. "auto" takes 0.05, or 0.1 for
         more than two classes, for tables of more than 50,000 rows and for a given number of rounds.
     growth : {"auto", "best", "level", "oblivious"}, default="auto"
         Which leaf is split next: the one whose split takes the most off the loss; all of a level before the next; or
         all of a level by the same test (oblivious trees, six levels unless `max_depth` tells otherwise). "auto" is
-        "best" for a given number of rounds and for large tables, else the better of "best" and "oblivious".
+        the better of "best" and "oblivious" where rounds are judged by rows held back (`n_estimators="auto"`,
+        `validation` or `validation_share`) and there are no more than 200,000 rows, else "best".
     max_leaf_nodes : int, default=31
         Most leaves of a tree, unless it is oblivious.
     max_depth : int or None, default=None
         Most tests from the root to a leaf.
     min_samples_leaf : int or "auto", default="auto"
-        Least rows on both sides of a split. "auto" takes a hundredth of the rows, 20 at most; where the number of
-        rounds is chosen, 3 at most, or 1 for oblivious trees.
+        Least rows on both sides of a split. "auto" takes a hundredth of the rows, 20 at most; where rounds are
+        judged for a table of up to 50,000 rows, 3 at most, or 1 for oblivious trees.
     min_child_weight : float, default=0.001
         Least sum of hessians on both sides of a split.
     l1, l2 : float, default=0.0 and 1.0
@@ -385,8 +400,8 @@ class GradientBoostingClassifier(ClassAnswers, Boosting):
     min_split_gain : float, default=0.0
         Least that a split must take off the loss.
     subsample : float or "auto", default="auto"
-        Share of the rows that each tree is grown from, drawn without replacement. "auto" takes 0.7 where the number of
-        rounds is chosen for a table of up to 50,000 rows, else all rows.
+        Share of the rows that each tree is grown from, drawn without replacement. "auto" takes 0.7 where rounds are
+        judged for a table of up to 50,000 rows, else all rows.
     goss : (float, float), True or None, default=None
         Grow each tree from the rows with the largest gradients and from some of the others, which are weighed up: the
         shares of both; True takes (0.2, 0.1). For large tables.
@@ -528,7 +543,7 @@ class GradientBoostingClassifier(ClassAnswers, Boosting):
         label_of = {name: label for label, name in enumerate(training.target.classes)}
         strange = [name for name in classes.tolist() if name not in label_of]
         if strange:
-            raise ValueError(f"validation has the class {strange[0]!r}, which the training rows do not have")
+            raise ValueError(f"it has the class {strange[0]!r}, which the training rows do not have")
         return np.array([label_of[name] for name in classes.tolist()], dtype=np.float64)[labels]
 
     def _read_start(self, initial_score: Any, training: Training, n_outputs: int) -> np.ndarray | None:
@@ -543,10 +558,10 @@ class GradientBoostingClassifier(ClassAnswers, Boosting):
         return np.ascontiguousarray(start[[place[name] for name in training.target.classes]])
 
     def _outputs(self, training: Training) -> dict[str, np.ndarray]:
-        classes = [str(name) for name in training.target.classes]
-        if len(classes) <= 2:
-            return {classes[-1]: (training.answers == len(classes) - 1).astype(np.float64)}
-        return {name: (training.answers == label).astype(np.float64) for label, name in enumerate(classes)}
+        told = [f"share of {name!r}" for name in map(str, training.target.classes)]
+        if len(told) <= 2:
+            return {told[-1]: (training.answers == len(told) - 1).astype(np.float64)}
+        return {name: (training.answers == label).astype(np.float64) for label, name in enumerate(told)}
 
     def _answer_rows(self, values: np.ndarray) -> np.ndarray:
         return super()._answer_rows(values)[:, : len(self.target_.classes)]
@@ -585,21 +600,22 @@ class GradientBoostingRegressor(NumberAnswers, Boosting):
     n_estimators : int or "auto", default="auto"
         Rounds of boosting. "auto" boosts on a part of the rows until the loss on the others has not fallen for
         `patience` rounds, and then takes as many rounds as were best on all rows. Tables of up to 5,000 rows are judged
-        in five folds, and up to 20,000 rows also the shape of the trees is chosen.
+        in five folds, and up to 200,000 rows also the shape of the trees is chosen.
     learning_rate : float or "auto", default="auto"
         How much of each tree is added. Smaller steps need more rounds and answer better. "auto" takes 0.05, or 0.1 for
         tables of more than 50,000 rows and for a given number of rounds.
     growth : {"auto", "best", "level", "oblivious"}, default="auto"
         Which leaf is split next: the one whose split takes the most off the loss; all of a level before the next; or
         all of a level by the same test (oblivious trees, six levels unless `max_depth` tells otherwise). "auto" is
-        "best" for a given number of rounds and for large tables, else the better of "best" and "oblivious".
+        the better of "best" and "oblivious" where rounds are judged by rows held back (`n_estimators="auto"`,
+        `validation` or `validation_share`) and there are no more than 200,000 rows, else "best".
     max_leaf_nodes : int, default=31
         Most leaves of a tree, unless it is oblivious.
     max_depth : int or None, default=None
         Most tests from the root to a leaf.
     min_samples_leaf : int or "auto", default="auto"
-        Least rows on both sides of a split. "auto" takes a hundredth of the rows, 20 at most; where the number of
-        rounds is chosen, 3 at most, or 1 for oblivious trees.
+        Least rows on both sides of a split. "auto" takes a hundredth of the rows, 20 at most; where rounds are
+        judged for a table of up to 50,000 rows, 3 at most, or 1 for oblivious trees.
     min_child_weight : float, default=0.001
         Least sum of hessians on both sides of a split.
     l1, l2 : float, default=0.0 and 1.0
@@ -607,8 +623,8 @@ class GradientBoostingRegressor(NumberAnswers, Boosting):
     min_split_gain : float, default=0.0
         Least that a split must take off the loss.
     subsample : float or "auto", default="auto"
-        Share of the rows that each tree is grown from, drawn without replacement. "auto" takes 0.7 where the number of
-        rounds is chosen for a table of up to 50,000 rows, else all rows.
+        Share of the rows that each tree is grown from, drawn without replacement. "auto" takes 0.7 where rounds are
+        judged for a table of up to 50,000 rows, else all rows.
     goss : (float, float), True or None, default=None
         Grow each tree from the rows with the largest gradients and from some of the others, which are weighed up: the
         shares of both; True takes (0.2, 0.1). For large tables.
@@ -748,7 +764,7 @@ class GradientBoostingRegressor(NumberAnswers, Boosting):
 
     def _outputs(self, training: Training) -> dict[str, np.ndarray]:
         columns = training.answers.reshape(len(training.values), -1).T
-        return {f"target {number}": column for number, column in enumerate(columns)}
+        return {f"mean target {number}" if number else "mean target": column for number, column in enumerate(columns)}
 
     def _read_loss(self, training: Training) -> Loss:
         def read() -> Loss:

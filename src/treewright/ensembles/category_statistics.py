@@ -27,7 +27,7 @@ FOLDS = 10
 # Of so many outputs at most the means are told: those of the most common classes.
 MOST_OUTPUTS = 20
 
-# A column stands in the table at most so often, and a category of fewer rows has no code of its own.
+# Columns stand in the table at most so often, all together, and a category of fewer rows has no code of its own.
 MOST_PARTS, LEAST_ROWS = 32, 5
 THE_OTHERS = "(any other)"
 
@@ -46,9 +46,12 @@ class CategoryStatistics:
         """New rows as the trees see them."""
         if not self.means:
             return values
-        return self._put_together(
-            values, {place: means[lines_of(values[:, place], len(means) - 1)] for place, means in self.means.items()}
-        )
+        lines = self._lines(values)
+        return self._put_together(values, lines, {place: means[lines[place]] for place, means in self.means.items()})
+
+    def _lines(self, values: np.ndarray) -> dict[int, np.ndarray]:
+        """The line of each row in the means of each column that has them."""
+        return {place: lines_of(values[:, place], len(means) - 1) for place, means in self.means.items()}
 
     def learn(
         self, values: np.ndarray, targets: dict[str, np.ndarray], weights: np.ndarray
@@ -58,20 +61,21 @@ class CategoryStatistics:
             return self, values
         numbers = np.column_stack([targets[name] for name in self.outputs])
         fold = np.random.default_rng(0).permutation(len(values)) % FOLDS
-        means, told = {}, {}
+        means, told, lines = {}, {}, self._lines(values)
         for place, known in self.means.items():
-            lines = lines_of(values[:, place], len(known) - 1)
-            means[place] = smoothed_means(lines, numbers, weights, len(known))
-            told[place] = means_of_other_folds(lines, numbers, weights, len(known), fold)
-        return replace(self, means=means), self._put_together(values, told)
+            means[place] = smoothed_means(lines[place], numbers, weights, len(known))
+            told[place] = means_of_other_folds(lines[place], numbers, weights, len(known), fold)
+        return replace(self, means=means), self._put_together(values, lines, told)
 
-    def _put_together(self, values: np.ndarray, told: dict[int, np.ndarray]) -> np.ndarray:
+    def _put_together(
+        self, values: np.ndarray, lines: dict[int, np.ndarray], told: dict[int, np.ndarray]
+    ) -> np.ndarray:
         """The table with means and parts of columns in their places."""
         seen = np.empty((len(values), len(self.columns)), order="F")
         for at, column in enumerate(self.columns):
             place = self.origin[at]
             if at in self.codes:
-                seen[:, at] = self.codes[at][lines_of(values[:, place], len(self.codes[at]) - 1)]
+                seen[:, at] = self.codes[at][lines[place]]
             elif place not in told or column.is_categorical:
                 seen[:, at] = values[:, place]
             else:
@@ -96,21 +100,22 @@ def is_told_by_means(column: Column, n_rows: int) -> bool:
 def learn_statistics(
     columns: tuple[Column, ...], values: np.ndarray, targets: dict[str, np.ndarray], weights: np.ndarray
 ) -> tuple[CategoryStatistics, np.ndarray]:
-    """How to tell a table to the trees, and its rows told so; `targets` are numbers by the name of the output."""
+    """How to tell a table to the trees, and its rows told so; `targets` are numbers, by what their means are called."""
     common = sorted(targets, key=lambda name: -float(weights @ np.abs(targets[name])))[:MOST_OUTPUTS]
     names = tuple(name for name in targets if name in common)
     seen: list[Column] = []
     origin: list[int] = []
+    n_wide = sum(column.is_categorical and len(column.categories) > MAX_CODES for column in columns)
     means: dict[int, np.ndarray] = {}
     codes: dict[int, np.ndarray] = {}
     for place, column in enumerate(columns):
         parts = [column]
         if is_told_by_means(column, len(values)):
-            called = [f"mean {name} of {column.name}" for name in names]
+            called = [f"{name} in {column.name}" for name in names]
             seen += [replace(column, name=name, kind=Kind.NUMERIC, categories=()) for name in called]
             means[place] = np.zeros((len(column.categories) + 1, len(names)))
             if len(column.categories) > MAX_CODES:
-                parted = parts_of(column, values[:, place])
+                parted = parts_of(column, values[:, place], max(MOST_PARTS // n_wide, 1))
                 parts = [part for part, _ in parted]
                 codes |= {len(seen) + number: of_part for number, (_, of_part) in enumerate(parted)}
         seen += parts
@@ -118,15 +123,16 @@ def learn_statistics(
     return CategoryStatistics(tuple(seen), np.array(origin), names, means, codes).learn(values, targets, weights)
 
 
-def parts_of(column: Column, values: np.ndarray) -> list[tuple[Column, np.ndarray]]:
+def parts_of(column: Column, values: np.ndarray, most: int) -> list[tuple[Column, np.ndarray]]:
     """The column for some of its categories at a time, and the code of each category there; gaps have none."""
     n_categories, n_own = len(column.categories), MAX_CODES - 1
     rows = np.bincount(values[values >= 0.0].astype(np.intp), minlength=n_categories)
-    common = np.argsort(-rows, kind="stable")[: n_own * MOST_PARTS]
-    common = common[rows[common] >= LEAST_ROWS]
+    # Of equally common ones by name, so that the order of the rows does not matter.
+    common = sorted(np.flatnonzero(rows >= LEAST_ROWS), key=lambda k: (-rows[k], str(column.categories[k])))
+    common = common[: n_own * most]
     parts = []
     for number, start in enumerate(range(0, len(common), n_own)):
-        own = np.sort(common[start : start + n_own])
+        own = common[start : start + n_own]
         codes = np.full(n_categories + 1, float(len(own)))
         codes[own] = np.arange(len(own))
         codes[-1] = np.nan

@@ -183,7 +183,9 @@ def choose_test(table, together, own, settings, seed, n_leaves, totals, orders, 
                     best = totals[side, test]
                     told[COLUMN], told[CUT], told[MISSING_FIRST], told[IS_SET] = column, test, side, not is_number
     together.gains[thread, 0] = best
-    write_set(told, table, orders, together.told_sets[thread, 0])
+    if told[COLUMN] >= 0:
+        first_is_heavier = settle_gaps(table, together, own, told, n_leaves, orders)
+        write_set(told, table, orders, first_is_heavier, together.told_sets[thread, 0])
     meet(together.gate, n_threads, give_way)
     winner = ZERO
     for other in range(1, n_threads):
@@ -226,17 +228,39 @@ def add_gains(own, leaf, n_tests, direction, more_l2, totals):
 
 
 @kernel
-def write_set(told, table, orders, told_set):
-    """The set of codes on the first side of a test of categories."""
-    if told[COLUMN] < 0 or told[IS_SET] == 0:
+def settle_gaps(table, together, own, told, n_leaves, orders):
+    """Send gaps to the heavier side of a test of numbers if there were none; returns whether that is the first."""
+    column = told[COLUMN]
+    n_codes, start, end = table.n_codes[column], table.start[column], table.start[column + 1]
+    first = whole = gaps = ZERO
+    for leaf in range(n_leaves):
+        tally = together.pool[own.leaves[leaf, SLOT], start:end]
+        for p in range(told[CUT] + 1):
+            first += tally[orders[column, p] if told[IS_SET] != 0 else p]
+        for code in range(n_codes + 1):
+            whole += tally[code]
+        gaps += tally[n_codes]
+    first_is_heavier = 2.0 * h_of(first, own.layout) > h_of(whole, own.layout)
+    if told[IS_SET] == 0 and gaps == 0:
+        told[MISSING_FIRST] = np.int64(first_is_heavier)
+    return first_is_heavier
+
+
+@kernel
+def write_set(told, table, orders, others_first, told_set):
+    """The set of codes on the first side of a test of categories; what did not occur goes with the heavier side."""
+    if told[IS_SET] == 0:
         return
     column = told[COLUMN]
     for w in range(4):
-        told_set[w] = np.uint64(0)
-    for p in range(told[CUT] + 1):
+        told_set[w] = ~np.uint64(0) if others_first else np.uint64(0)
+    for p in range(orders[column, 256]):
         place = orders[column, p]
         code = np.uint64(place) if place < table.n_codes[column] else BYTE
-        told_set[code >> SIX] |= ONE << (code & LOW_SIX)
+        if p <= told[CUT]:
+            told_set[code >> SIX] |= ONE << (code & LOW_SIX)
+        else:
+            told_set[code >> SIX] &= ~(ONE << (code & LOW_SIX))
 
 
 @kernel

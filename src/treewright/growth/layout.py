@@ -48,8 +48,8 @@ MAX_PACKED_CLASSES = 256
 # Columns with at most this many values are kept as one byte per row and counted in histograms.
 MAX_NARROW_CODES = 255
 
-# A criterion of the user's is asked about the sides of many cuts at a time: of so many, or of fewer if their figures
-# would not fit into fast memory. Of numbers the weights stand in a line, then the means, then the variances.
+# The sides of many cuts are measured at a time: so many, or fewer if their figures would not fit into fast memory. Of
+# numbers the weights stand in a line, then the means, then the variances.
 LINE = 512
 MOST_FIGURES = 4096
 

@@ -1,4 +1,4 @@
-"""Rating many cuts of a column at a time, for more than two classes and for numbers.
+"""Rating many cuts of a column at a time, where no loop of its own is faster.
 
 The figures of the cuts wait in a queue until there are enough of them. So loops stay short, and a criterion of the
 user's is asked about many cuts in one call: that of a single one would take as long as what it does.
@@ -17,7 +17,7 @@ from treewright.growth.criteria import (
     join_moments,
     moments_disorder,
 )
-from treewright.growth.impurity import ask, disorder_of_moments
+from treewright.growth.impurity import ask_all, disorder_of_moments
 from treewright.growth.jit import kernel
 from treewright.growth.layout import LINE, NO, ONE, OWN_BRANCH, ZERO, clear, code_of, label_of, row_of
 from treewright.growth.slots import keep_cut, slot_floor, tie_width
@@ -112,7 +112,7 @@ def measure_queue(work, n_sides):
                 # It counts nothing: the function is asked about the whole node instead.
                 for k in range(n_classes):
                     figures[side * n_classes + k] = totals[k]
-    ask(work.own, figures, work.room_of_own, answers, np.int64(n_sides))
+    ask_all(work, figures, np.int64(n_sides))
     for side in range(n_sides):
         answers[side] *= weights[side]
 
@@ -243,10 +243,19 @@ def measure_sides(work, start, n_waiting, out, at, backward):
                 weights[c], means[c], squares[c] = moments[0], moments[1], moments[2]
     for c in range(n):
         squares[c] /= weights[c]
-    ask(work.own, work.figures[start:], work.room_of_own, answers, n)
+    ask_all(work, work.figures[start:], n)
     for c in range(n):
         out[at + step * c] = side_weights[c] * answers[c]
     return at + step * n
+
+
+@kernel
+def all_differ(keys, known):
+    """Do the known rows of a sorted column have different values?"""
+    for i in range(ONE, np.uint64(known)):
+        if code_of(keys[i]) == code_of(keys[i - ONE]):
+            return False
+    return True
 
 
 @kernel
@@ -261,9 +270,10 @@ def moments_of(work, keys, start, end):
 
 @kernel
 def scan_keys_moments(work, keys, column):
-    """Rate all cuts of a sorted column.
+    """Rate all cuts of a sorted column of different values.
 
-    The sides before the cuts are measured from the first row on and those after them from the last, in step, so that
+    Of equal values the sums would depend on the order of their rows, and mirror images of a column not be a tie. The
+    sides before the cuts are measured from the first row on and those after them from the last, in step, so that
     one does not wait for the other's sums (Welford 1962: equal numbers have exactly no deviation). Where rows without a
     value take a side, each side is measured with them as well.
     """

@@ -115,6 +115,8 @@ class OwnCriterion:
         complaint = self._judge(figures)
         if isinstance(complaint, str):
             return ValueError(complaint)
+        if not self.callback.is_compiled:
+            return KeyboardInterrupt()  # it was interrupted before it could answer
         return ValueError(
             f"criterion {self.name!r} gives no finite number for {self._tell(figures)} when Numba has compiled it; "
             f"in plain Python it gives {complaint}"
@@ -206,6 +208,8 @@ class OwnCriterion:
             room, answers = _numbers_at(room_at, 2 * size + 1), _numbers_at(answers_at, count)
             figures = _numbers_at(figures_at, count * size if self.of_classes else 2 * LINE + count)
             try:
+                if interrupts:
+                    raise interrupts[0]
                 with np.errstate(all="ignore"):
                     self(figures, room, answers, count)
             except BaseException as interrupt:

@@ -26,7 +26,7 @@ from treewright.growth.layout import (
     code_of,
     make_key,
 )
-from treewright.growth.many_cuts import rates_many_cuts, scan_counts_many, scan_keys_many, scan_keys_moments
+from treewright.growth.many_cuts import all_differ, rates_many_cuts, scan_counts_many, scan_keys_many, scan_keys_moments
 from treewright.growth.numbers import (
     group_numbers,
     scan_counts_squared,
@@ -322,7 +322,7 @@ def search_numbers(work, column):
     if plain:
         scan_keys_squared(work, keys, column)
         return
-    if work.is_number[column] and rates_many_cuts(work):
+    if work.is_number[column] and rates_many_cuts(work) and all_differ(keys, len(keys) - work.n_missing):
         scan_keys_moments(work, keys, column)
         return
     n_groups = group_numbers(work, keys)

@@ -165,13 +165,13 @@ ROOM = [
     ("ahead_weight", REALS),  # surrogates: the most weight of a branch from each position of a sorted column on
     ("ahead_way", WHOLES),  # and of which branch
     ("moments", REALS),  # weight and mean of the node and its squared deviations, for a criterion of the user's
-    ("figures", REALS),  # what it is asked about: class weights side by side, or lines of weights, means and variances
-    ("answers", REALS),  # and what it says of each
+    ("figures", REALS),  # of sides to be measured: class weights side by side, or lines of weights, means and variances
+    ("answers", REALS),  # disorders, or what a criterion of the user's says
     ("side_weights", REALS),
     (
         "cut_codes",
         WHOLES,
-    ),  # of cuts that wait to be rated: the codes before and after each, and if it has two ways its rows
+    ),  # of each cut: the codes before and after it; if gaps take a side, then also the rows before it
     ("room_of_own", REALS),  # for its copy of the figures; then 1 if it gave no finite number, and the figures of that
 ]
 
