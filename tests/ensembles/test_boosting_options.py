@@ -244,7 +244,7 @@ def test_given_rows_stop_boosting_at_their_least_loss(learner):
 
 def test_a_share_held_back_chooses_the_rounds_and_all_rows_are_learned_from():
     X, y = scikit.load_diabetes(return_X_y=True)
-    model = GradientBoostingRegressor(n_estimators=300, validation_share=0.25, random_state=0).fit(X, y)
+    model = GradientBoostingRegressor(n_estimators=300, validation_share=0.25, subsample=1.0, random_state=0).fit(X, y)
     assert model.n_estimators_ == int(np.argmin(model.history_)) + 1 < 300
     assert model.forests_[0].leaf_rows[: model.forests_[0].leaf_start[1]].sum() == len(y)
 
@@ -509,7 +509,8 @@ def test_monotone_columns_may_be_named_by_position():
 
 def test_rounds_added_later_stay_only_if_they_help_the_rows_held_back():
     X, y = scikit.load_diabetes(return_X_y=True)
-    model = GradientBoostingRegressor(n_estimators=300, warm_start=True, patience=10, random_state=0)
+    plain = {"growth": "best", "subsample": 1.0, "column_sample": 1.0, "min_samples_leaf": 3}
+    model = GradientBoostingRegressor(n_estimators=300, warm_start=True, patience=10, random_state=0, **plain)
     held = (X[300:], y[300:])
     best = model.fit(X[:300], y[:300], validation=held).n_estimators_
     answers_at_best = model.predict(held[0])
