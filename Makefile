@@ -18,7 +18,7 @@ help:
 	@echo "make bench-boosting  time gradient boosting beside other libraries, some fifteen minutes"
 	@echo "make bench-accuracy  compare the accuracy of single trees with other libraries, some ten minutes"
 	@echo "make bench-forest-accuracy  the same for forests, some twenty minutes"
-	@echo "make bench-boosting-accuracy  the same for gradient boosting, some two hours, nearly all of them CatBoost's"
+	@echo "make bench-boosting-accuracy  the same for gradient boosting, some four hours, nearly all of them CatBoost's"
 	@echo "make clean           remove the virtual environment and everything generated"
 
 demo: $(READY)
