@@ -229,6 +229,8 @@ def main() -> None:
         measure_memory(chosen.memory_of)
         return
     for name in filter(None, chosen.without.split(",")):
+        if name not in MAKERS:
+            raise SystemExit(f"no contestant {name!r}; choose among {', '.join(MAKERS)}")
         del MAKERS[name]
     begin = time.perf_counter()
     for name in parts:
