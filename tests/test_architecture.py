@@ -11,16 +11,18 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "src" / "treewright"
 
-ROOMS = ("table", "growth", "tree", "learners", "ensembles", "insight", "show", "ship", "cli")
+ROOMS = ("runtime", "table", "encoding", "engines", "tree", "estimators", "insight", "show", "ship", "cli")
 
 # Rooms beside the line, with the rooms they may use.
 SIDE_ROOMS = {"datasets": {"table"}}
 
 # A learner offers views of itself, `model.rules()`; it may look to the right, but only when asked.
-ALLOWED_INSIDE_FUNCTIONS = {("learners", "show")}
+ALLOWED_INSIDE_FUNCTIONS = {("estimators", "show")}
 
 # Modules that must stay usable alone.
 FREE_OF_THE_PROJECT = ("insight/measures.py",)
+
+KERNEL_PACKAGES = ("runtime/", "encoding/", "engines/", "tree/pruning/")
 
 DECORATORS = {"jit", "njit", "vectorize", "guvectorize", "stencil", "cfunc"}
 
@@ -125,25 +127,25 @@ def test_modules_for_use_alone_import_nothing_of_the_project(name: str) -> None:
 
 
 @pytest.mark.parametrize("path", sources(), ids=name_of)
-def test_only_growth_imports_numba_and_only_its_jit_module_names_the_decorator(path: Path) -> None:
+def test_only_packages_with_kernels_import_numba_and_only_jit_names_the_decorator(path: Path) -> None:
     source = path.read_text(encoding="utf-8")
-    in_growth = path.relative_to(PACKAGE).parts[0] == "growth"
+    has_kernels = name_of(path).startswith(KERNEL_PACKAGES)
     modules = {found.module.split(".")[0] for found in imports_of(source, "treewright")}
-    assert in_growth or "numba" not in modules
-    assert name_of(path) == "growth/jit.py" or numba_decorators(source) == []
+    assert has_kernels or "numba" not in modules
+    assert name_of(path) == "runtime/jit.py" or numba_decorators(source) == []
 
 
 @pytest.mark.parametrize(
     ("room", "source"),
     [
         ("table", "from treewright.tree import Tree"),
-        ("growth", "import treewright.learners.base"),
-        ("tree", "from ..learners import base"),
+        ("engines", "import treewright.estimators.single.base"),
+        ("tree", "from ..estimators import base"),
         ("tree", "from treewright import show"),
-        ("learners", "from treewright.show.rules import rules"),
-        ("learners", "def tell():\n    from treewright.cli import main"),
+        ("estimators", "from treewright.show.rules import rules"),
+        ("estimators", "def tell():\n    from treewright.cli import main"),
         ("table", "from treewright import DecisionTreeClassifier"),
-        ("datasets", "from treewright.learners import base"),
+        ("datasets", "from treewright.estimators import base"),
         ("insight", "if TYPE_CHECKING:\n    from treewright.ship import onnx"),
     ],
 )
@@ -154,8 +156,8 @@ def test_an_import_to_the_right_is_noticed(room: str, source: str) -> None:
 @pytest.mark.parametrize(
     ("room", "source"),
     [
-        ("learners", "def tell():\n    from treewright.show.rules import rules"),
-        ("learners", "from ..tree import Tree"),
+        ("estimators", "def tell():\n    from treewright.show.rules import rules"),
+        ("estimators", "from ..tree import Tree"),
         ("tree", "from . import tree"),
         ("show", "from treewright.tree import Tree\nimport numpy"),
         ("datasets", "from treewright.table import read_table"),
@@ -171,7 +173,7 @@ def test_an_import_to_the_left_is_allowed(room: str, source: str) -> None:
     [
         ("from numba import njit", ["njit"]),
         ("import numba\n@numba.jit\ndef f(): ...", ["jit"]),
-        ("from treewright.growth.jit import kernel", []),
+        ("from treewright.runtime.jit import kernel", []),
         ("from numba import prange", []),
     ],
 )

@@ -10,19 +10,20 @@ from treewright.show import show
 
 if TYPE_CHECKING:
     from treewright import datasets, measures
-    from treewright.ensembles import (
+    from treewright.estimators.boosting import GradientBoostingClassifier, GradientBoostingRegressor
+    from treewright.estimators.forest import (
+        ExtraTreesClassifier,
+        ExtraTreesRegressor,
+        RandomForestClassifier,
+        RandomForestRegressor,
+    )
+    from treewright.estimators.meta import (
         AdaBoostClassifier,
         AdaBoostRegressor,
         BaggingClassifier,
         BaggingRegressor,
         BayesianAveragingClassifier,
         BayesianAveragingRegressor,
-        ExtraTreesClassifier,
-        ExtraTreesRegressor,
-        GradientBoostingClassifier,
-        GradientBoostingRegressor,
-        RandomForestClassifier,
-        RandomForestRegressor,
         RandomSubspaceClassifier,
         RandomSubspaceRegressor,
         StackingClassifier,
@@ -30,10 +31,8 @@ if TYPE_CHECKING:
         TablePreparer,
         VotingClassifier,
         VotingRegressor,
-        diversity,
     )
-    from treewright.insight.importances import permutation_importance
-    from treewright.learners import (
+    from treewright.estimators.single import (
         C45Classifier,
         CARTClassifier,
         CARTRegressor,
@@ -48,7 +47,9 @@ if TYPE_CHECKING:
         RandomTreeClassifier,
         RandomTreeRegressor,
     )
-    from treewright.learners.pruning import complexity_table, cost_complexity_path, cross_validate_alpha, prune
+    from treewright.estimators.single.pruning import complexity_table, cost_complexity_path, cross_validate_alpha, prune
+    from treewright.insight.diversity import diversity
+    from treewright.insight.importances import permutation_importance
     from treewright.table import read_table
 
 __version__ = "0.1.0"
@@ -100,33 +101,46 @@ __all__ = [
 ]
 
 
-# Where the names are that are not single trees.
-_HOMES = {
-    "AdaBoostClassifier": "treewright.ensembles",
-    "AdaBoostRegressor": "treewright.ensembles",
-    "BaggingClassifier": "treewright.ensembles",
-    "BaggingRegressor": "treewright.ensembles",
-    "BayesianAveragingClassifier": "treewright.ensembles",
-    "BayesianAveragingRegressor": "treewright.ensembles",
-    "ExtraTreesClassifier": "treewright.ensembles",
-    "ExtraTreesRegressor": "treewright.ensembles",
-    "GradientBoostingClassifier": "treewright.ensembles",
-    "GradientBoostingRegressor": "treewright.ensembles",
-    "RandomForestClassifier": "treewright.ensembles",
-    "RandomForestRegressor": "treewright.ensembles",
-    "RandomSubspaceClassifier": "treewright.ensembles",
-    "RandomSubspaceRegressor": "treewright.ensembles",
-    "StackingClassifier": "treewright.ensembles",
-    "StackingRegressor": "treewright.ensembles",
-    "TablePreparer": "treewright.ensembles",
-    "VotingClassifier": "treewright.ensembles",
-    "VotingRegressor": "treewright.ensembles",
-    "diversity": "treewright.ensembles",
-    "complexity_table": "treewright.learners.pruning",
-    "cost_complexity_path": "treewright.learners.pruning",
-    "cross_validate_alpha": "treewright.learners.pruning",
+# Where each public name is defined.
+_MODULES = {
+    "AdaBoostClassifier": "treewright.estimators.meta",
+    "AdaBoostRegressor": "treewright.estimators.meta",
+    "BaggingClassifier": "treewright.estimators.meta",
+    "BaggingRegressor": "treewright.estimators.meta",
+    "BayesianAveragingClassifier": "treewright.estimators.meta",
+    "BayesianAveragingRegressor": "treewright.estimators.meta",
+    "C45Classifier": "treewright.estimators.single",
+    "CARTClassifier": "treewright.estimators.single",
+    "CARTRegressor": "treewright.estimators.single",
+    "DecisionStumpClassifier": "treewright.estimators.single",
+    "DecisionStumpRegressor": "treewright.estimators.single",
+    "DecisionTreeClassifier": "treewright.estimators.single",
+    "DecisionTreeRegressor": "treewright.estimators.single",
+    "ExtraTreesClassifier": "treewright.estimators.forest",
+    "ExtraTreesRegressor": "treewright.estimators.forest",
+    "GradientBoostingClassifier": "treewright.estimators.boosting",
+    "GradientBoostingRegressor": "treewright.estimators.boosting",
+    "ID3Classifier": "treewright.estimators.single",
+    "ObliviousTreeClassifier": "treewright.estimators.single",
+    "ObliviousTreeRegressor": "treewright.estimators.single",
+    "OneRClassifier": "treewright.estimators.single",
+    "RandomForestClassifier": "treewright.estimators.forest",
+    "RandomForestRegressor": "treewright.estimators.forest",
+    "RandomSubspaceClassifier": "treewright.estimators.meta",
+    "RandomSubspaceRegressor": "treewright.estimators.meta",
+    "RandomTreeClassifier": "treewright.estimators.single",
+    "RandomTreeRegressor": "treewright.estimators.single",
+    "StackingClassifier": "treewright.estimators.meta",
+    "StackingRegressor": "treewright.estimators.meta",
+    "TablePreparer": "treewright.estimators.meta",
+    "VotingClassifier": "treewright.estimators.meta",
+    "VotingRegressor": "treewright.estimators.meta",
+    "complexity_table": "treewright.estimators.single.pruning",
+    "cost_complexity_path": "treewright.estimators.single.pruning",
+    "cross_validate_alpha": "treewright.estimators.single.pruning",
+    "diversity": "treewright.insight.diversity",
     "permutation_importance": "treewright.insight.importances",
-    "prune": "treewright.learners.pruning",
+    "prune": "treewright.estimators.single.pruning",
     "read_table": "treewright.table",
 }
 
@@ -137,7 +151,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'treewright' has no attribute {name!r}")
     if name in ("datasets", "measures"):
         return import_module(f"treewright.{name}")
-    found = getattr(import_module(_HOMES.get(name, "treewright.learners")), name)
+    found = getattr(import_module(_MODULES[name]), name)
     globals()[name] = found
     return found
 

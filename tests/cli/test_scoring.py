@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from treewright.cli.scoring import score_numbers, split_folds, wilson_interval
-from treewright.cli.task import Task, choose_task
+from treewright.insight.scoring import score_numbers, split_folds, wilson_interval
+from treewright.insight.task import Task, choose_task
 from treewright.table import Frame
 
 

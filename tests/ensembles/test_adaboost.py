@@ -23,7 +23,7 @@ from sklearn.tree import DecisionTreeRegressor as TheirRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from treewright import C45Classifier, DecisionTreeClassifier, DecisionTreeRegressor, OneRClassifier, datasets
-from treewright.ensembles.adaboost import AdaBoostClassifier, AdaBoostRegressor
+from treewright.estimators.meta.adaboost import AdaBoostClassifier, AdaBoostRegressor
 from treewright.table import Frame
 
 

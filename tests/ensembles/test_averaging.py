@@ -22,13 +22,13 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from treewright import DecisionTreeClassifier, DecisionTreeRegressor, datasets
-from treewright.ensembles.averaging import (
+from treewright.estimators.meta.averaging import (
     BayesianAveragingClassifier,
     BayesianAveragingRegressor,
     posterior_weights,
     read_prior,
 )
-from treewright.ensembles.diversity import diversity
+from treewright.insight.diversity import diversity
 from treewright.table import Frame
 
 BAYES = ("bayes", make_pipeline(StandardScaler(), GaussianNB()))

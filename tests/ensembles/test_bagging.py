@@ -48,7 +48,7 @@ from treewright import (
     datasets,
     diversity,
 )
-from treewright.ensembles.columns import take_columns, take_rows
+from treewright.table.selection import take_columns, take_rows
 
 BAGS = (BaggingClassifier, BaggingRegressor)
 ALL = (*BAGS, RandomSubspaceClassifier, RandomSubspaceRegressor)
@@ -726,7 +726,7 @@ def test_weights_that_a_member_cannot_take_are_refused():
 
 
 def test_progress_is_told_for_every_member(monkeypatch):
-    from treewright.ensembles import bagging
+    from treewright.estimators.meta import bagging
 
     seen = []
 

@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from boosted_tables import BOTH, answers, mixed_table, target_of
 from treewright import DecisionTreeRegressor, GradientBoostingClassifier, GradientBoostingRegressor
-from treewright.ensembles.losses import (
+from treewright.estimators.boosting.losses import (
     Exponential,
     Huber,
     LogLoss,

@@ -18,14 +18,15 @@ from sklearn.exceptions import NotFittedError
 
 from boosted_tables import BOTH, answers, mixed_table, target_of
 from treewright import GradientBoostingClassifier, GradientBoostingRegressor, show
-from treewright.ensembles import boost_growth
-from treewright.ensembles.boost_options import read_interactions
-from treewright.ensembles.interrupts import hold_interrupts
-from treewright.growth import boost_engine, forest_engine
-from treewright.growth.binning import code_rows, place_bins
-from treewright.growth.boost_engine import Booster, BoostRecipe
-from treewright.growth.forest_engine import choose_forest_form
-from treewright.growth.forest_walk import BYTE_MASK, COLUMN_MASK, COLUMN_SHIFT, CUT_SHIFT, MOVED_UP
+from treewright.encoding.bins import code_rows, place_bins
+from treewright.engines.boosting import engine as boost_engine
+from treewright.engines.boosting.engine import Booster, BoostRecipe
+from treewright.engines.forest import engine as forest_engine
+from treewright.engines.packed.walk import BYTE_MASK, COLUMN_MASK, COLUMN_SHIFT, CUT_SHIFT, MOVED_UP
+from treewright.estimators.boosting import rounds as boost_growth
+from treewright.estimators.boosting.options import read_interactions
+from treewright.runtime.forms import choose_compiled_form
+from treewright.runtime.interrupts import hold_interrupts
 from treewright.table.column import Column, Kind
 
 GROWTHS = ("best", "level", "oblivious")
@@ -73,7 +74,7 @@ def plain_best_split(g: np.ndarray, h: np.ndarray, X: np.ndarray, l2: float) -> 
 def grow_one(X: np.ndarray, g: np.ndarray, h: np.ndarray, recipe: BoostRecipe, n_threads: int = 1) -> Any:
     columns = tuple(Column(f"x{place}", Kind.NUMERIC) for place in range(X.shape[1]))
     bins = place_bins(columns, X, 255, 1)
-    run = choose_forest_form()
+    run = choose_compiled_form()
     booster = Booster(run, code_rows(run, bins, X, 1, by_column=True), bins, recipe=recipe, n_threads=n_threads)
     (tree,) = booster.grow(g[None], h[None], recipe, seeds=np.array([1], np.uint64))
     booster.close()
@@ -121,7 +122,7 @@ def test_trees_that_are_opened_together_are_those_opened_one_by_one(n_columns, g
     rows = None if share == 1.0 else np.flatnonzero(random.random(n_rows) < share).astype(np.uint32)
     recipe = BoostRecipe(max_leaf_nodes=12, max_depth=4, growth=growth)
     columns = tuple(Column(f"x{place}", Kind.NUMERIC) for place in range(n_columns))
-    bins, run = place_bins(columns, X, 255, 1), choose_forest_form()
+    bins, run = place_bins(columns, X, 255, 1), choose_compiled_form()
     codes = code_rows(run, bins, X, 1, by_column=True)
 
     monkeypatch.setattr(boost_engine, "MIN_CODES_FOR_THREADS", 0)

@@ -7,7 +7,7 @@ import pytest
 from sklearn.preprocessing import TargetEncoder
 
 from treewright import GradientBoostingClassifier, GradientBoostingRegressor
-from treewright.ensembles.category_statistics import learn_statistics, means_of_other_folds, smoothed_means
+from treewright.encoding.target_encoding import learn_statistics, means_of_other_folds, smoothed_means
 from treewright.table.column import Column, Kind
 
 

@@ -15,9 +15,9 @@ from sklearn.metrics import accuracy_score, cohen_kappa_score, mean_squared_erro
 from sklearn.naive_bayes import GaussianNB
 
 from treewright import DecisionTreeClassifier, DecisionTreeRegressor, datasets
-from treewright.ensembles.adaboost import AdaBoostClassifier, AdaBoostRegressor
-from treewright.ensembles.diversity import diversity
-from treewright.ensembles.voting import VotingClassifier, VotingRegressor
+from treewright.estimators.meta.adaboost import AdaBoostClassifier, AdaBoostRegressor
+from treewright.estimators.meta.voting import VotingClassifier, VotingRegressor
+from treewright.insight.diversity import diversity
 from treewright.measures import majority_vote_error
 
 NAMES = np.array(["setosa", "versicolor", "virginica"])

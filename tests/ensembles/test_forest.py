@@ -28,9 +28,10 @@ from treewright import (
     diversity,
     show,
 )
-from treewright.ensembles.forest_growth import Bagging
-from treewright.ensembles.proximity import proximity
-from treewright.growth.forest_engine import bag_of_tree, choose_forest_form
+from treewright.engines.forest.engine import bag_of_tree
+from treewright.estimators.forest.growth import Bagging
+from treewright.estimators.forest.proximity import proximity
+from treewright.runtime.forms import choose_compiled_form
 from treewright.tree.forest import Forest
 from treewright.tree.grow import answers_of
 from treewright.tree.tree_list import TreeList
@@ -113,7 +114,7 @@ def test_the_trees_are_learners_of_their_own(learner):
 
 
 def test_bootstrap_samples_hold_the_share_of_rows_that_chance_tells():
-    run = choose_forest_form()
+    run = choose_compiled_form()
     shares = [np.mean(bag_of_tree(run, 0, tree, Bagging(20_000), 20_000) > 0) for tree in range(50)]
     assert np.mean(shares) == pytest.approx(1.0 - 1.0 / np.e, abs=0.001)
     counts = bag_of_tree(run, 1, 0, Bagging(20_000), 20_000)
@@ -145,7 +146,7 @@ def test_the_out_of_bag_error_is_that_of_new_rows_within_noise(load):
 def test_the_out_of_bag_answers_come_from_trees_that_have_not_seen_the_row():
     table = mixed_table(200)
     model = RandomForestClassifier(n_estimators=30, oob_score=True, random_state=0).fit(table[0], table[1])
-    run = choose_forest_form()
+    run = choose_compiled_form()
     values = model._read_rows(table[0])
     sums, n_answers = np.zeros((200, 3)), np.zeros((200, 1))
     for index, tree in enumerate(model.forest_):
@@ -503,7 +504,7 @@ def test_progress_is_told_for_every_tree(monkeypatch):
     seen = []
     lock = threading.Lock()
 
-    from treewright.ensembles import forest_base
+    from treewright.estimators.forest import base as forest_base
 
     class Follow:
         def __enter__(self):

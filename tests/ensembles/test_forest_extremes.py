@@ -98,7 +98,7 @@ def test_a_value_that_a_single_row_of_many_has_can_be_asked_for():
 
 
 def test_draws_beyond_what_a_word_can_count_are_summed_up_as_numbers(monkeypatch):
-    from treewright.growth import forest_engine
+    from treewright.engines.forest import engine as forest_engine
 
     X, y = numbers(100), np.arange(100) % 2
     packed = RandomForestClassifier(n_estimators=5, random_state=0).fit(X, y)

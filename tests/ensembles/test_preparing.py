@@ -20,8 +20,9 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from treewright import DecisionTreeClassifier
-from treewright.ensembles.preparing import TablePreparer, open_rows, prepared, reads_tables, takes_weights
+from treewright.estimators.meta.preparing import TablePreparer, prepared, reads_tables, takes_weights
 from treewright.table import Frame
+from treewright.table.selection import open_rows
 
 TABLE: dict[str, list[Any]] = {
     "colour": ["red", None, "blue", "red", "green", "blue"],

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 from joblib import parallel_config
 
-from treewright.ensembles import progress
-from treewright.ensembles.progress import follow, interruptible, is_wanted
+from treewright.runtime import progress
+from treewright.runtime.progress import follow, interruptible, is_wanted
 
 
 class Screen(io.StringIO):
@@ -156,7 +156,7 @@ def test_interruptible_work_keeps_the_settings_of_scikit_learn() -> None:
 
 INTERRUPTED = """
 import threading
-from treewright.ensembles.progress import follow, interruptible
+from treewright.runtime.progress import follow, interruptible
 
 def work():
     print("ready", flush=True)

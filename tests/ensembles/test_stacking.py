@@ -22,8 +22,8 @@ from sklearn.svm import SVC, SVR
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from treewright import DecisionTreeClassifier, DecisionTreeRegressor, datasets
-from treewright.ensembles.combining import Deal
-from treewright.ensembles.stacking import StackingClassifier, StackingRegressor
+from treewright.estimators.meta.combining import Deal
+from treewright.estimators.meta.stacking import StackingClassifier, StackingRegressor
 from treewright.table import Frame
 
 CLASSIFIERS = [

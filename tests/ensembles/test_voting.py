@@ -24,7 +24,7 @@ from sklearn.svm import SVR
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from treewright import DecisionTreeClassifier, DecisionTreeRegressor, datasets
-from treewright.ensembles.voting import VotingClassifier, VotingRegressor
+from treewright.estimators.meta.voting import VotingClassifier, VotingRegressor
 from treewright.table import Frame
 
 CLASSIFIERS = [

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from treewright.growth.criteria import CRITERIA, OWN
-from treewright.growth.layout import MULTIWAY, ONE_VS_REST, SUBSET
-from treewright.growth.workspace import Recipe
+from treewright.engines.exact.criteria import CRITERIA, OWN
+from treewright.engines.exact.layout import MULTIWAY, ONE_VS_REST, SUBSET
+from treewright.engines.exact.workspace import Recipe
 
 CATEGORICAL = {"multiway": MULTIWAY, "subset": SUBSET, "one_vs_rest": ONE_VS_REST}
 

@@ -11,10 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from treewright.growth import engine, jit, layout
-from treewright.growth.coding import _rank
-from treewright.growth.ranking import code_small_integers
-from treewright.growth.workspace import make_arrays, with_more_room
+from treewright.encoding.ranking import code_small_integers
+from treewright.encoding.ranks import _rank
+from treewright.engines.exact import engine, layout
+from treewright.engines.exact.data import make_data
+from treewright.engines.exact.workspace import make_arrays, with_more_room
+from treewright.runtime import jit
+from treewright.runtime.forms import run_plain
 from treewright.table.column import Column, Kind
 from treewright.tree import SplitKind, Target
 from treewright.tree.grow import grow, leaves_of
@@ -322,7 +325,7 @@ def test_infinities_are_ordinary_large_values(make_recipe):
 def test_ranks_are_those_of_a_stable_sort(values):
     numbers = np.array(values)
     known = ~np.isnan(numbers)
-    order, codes, distinct = _rank(engine.run_plain, numbers, int(known.sum()))
+    order, codes, distinct = _rank(run_plain, numbers, int(known.sum()))
     assert np.array_equal(distinct, np.unique(numbers[known]))
     assert np.array_equal(order[: known.sum()], np.flatnonzero(known)[np.argsort(numbers[known], kind="stable")])
     assert np.array_equal(distinct[codes[: known.sum()]], np.sort(numbers[known]))
@@ -413,18 +416,14 @@ def test_room_for_category_sets_grows_without_room_for_nodes(make_recipe):
     values = np.column_stack([random.integers(0, 5_000, 10_000), random.standard_normal(10_000)])
     labels = random.integers(0, 2, 10_000).astype(np.uint16)
     recipe, target = make_recipe(), Target("y", (0, 1))
-    data = engine.code_table(
-        engine.run_plain,
+    data = make_data(
+        run_plain,
         columns,
         values,
         labels=labels,
         numbers=None,
         weights=np.ones(10_000),
         n_classes=2,
-        grid=None,
-        sort_target=False,
-        multiway=False,
-        n_threads=1,
     )
     arrays = make_arrays(data, recipe, 10_000)
     before = len(arrays.node_kind)
@@ -440,7 +439,7 @@ def test_room_for_category_sets_grows_without_room_for_nodes(make_recipe):
 def test_few_whole_numbers_get_the_codes_that_sorting_gives(values):
     numbers = np.array(values)
     codes, distinct = np.empty(len(numbers), np.uint8), np.empty(255)
-    n_codes = engine.run_plain(code_small_integers)(numbers, np.empty(1 << 16, np.uint8), codes, distinct)
+    n_codes = run_plain(code_small_integers)(numbers, np.empty(1 << 16, np.uint8), codes, distinct)
     known = ~np.isnan(numbers)
     if not known.any():
         assert n_codes < 1
@@ -455,4 +454,4 @@ def test_few_whole_numbers_get_the_codes_that_sorting_gives(values):
 def test_other_numbers_are_not_taken_for_few_whole_numbers(values):
     numbers = np.array(values, dtype=float)
     room = (np.empty(1 << 16, np.uint8), np.empty(len(numbers), np.uint8), np.empty(255))
-    assert engine.run_plain(code_small_integers)(numbers, *room) == -1
+    assert run_plain(code_small_integers)(numbers, *room) == -1

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy.stats import chi2, chi2_contingency
 
 from treewright import C45Classifier, CARTClassifier, DecisionTreeClassifier, ID3Classifier
-from treewright.growth.independence import chance_of_more
+from treewright.engines.exact.independence import chance_of_more
 
 # What an unlimited tree of each learner is, so that only the test can stop it.
 LEARNERS: dict[str, tuple[Any, dict[str, Any]]] = {

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from treewright.growth.layout import ALL_BRANCHES, EVERY_VALUE, FRACTIONAL, LEARNED, OWN_BRANCH, SURROGATE
+from treewright.engines.exact.layout import ALL_BRANCHES, EVERY_VALUE, FRACTIONAL, LEARNED, OWN_BRANCH, SURROGATE
 from treewright.insight import measures
 from treewright.table.column import Column, Kind
 from treewright.tree import SplitKind, Target
@@ -290,7 +290,7 @@ def test_both_forms_of_the_kernels_and_any_number_of_threads_grow_the_same_tree(
     values = np.column_stack([random.normal(size=300), random.integers(0, 4, 300), random.integers(0, 3, 300)])
     values[random.random(values.shape) < 0.3] = np.nan
     target = (np.nan_to_num(values[:, 0]) > 0) + (random.random(300) < 0.2)
-    monkeypatch.setattr("treewright.growth.oblivious.MIN_CELLS_FOR_THREADS", 1)
+    monkeypatch.setattr("treewright.engines.exact.oblivious.MIN_CELLS_FOR_THREADS", 1)
     recipe = make_recipe("gini", "subset", max_depth=5, gaps=int(GAPS[gaps]))
     trees = []
     for form, n_jobs in (("0", 1), ("1", 1), ("1", 2)):

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from treewright import C45Classifier, DecisionTreeClassifier, DecisionTreeRegressor, ID3Classifier
-from treewright.growth.layout import SURROGATE
+from treewright.engines.exact.layout import SURROGATE
 from treewright.table import read_like
 from treewright.table.column import Column, Kind
 from treewright.tree import Node, SplitKind, Target, Tree
@@ -188,7 +188,7 @@ def big_table(n_rows: int) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("mode", MODES)
 def test_both_forms_of_the_kernels_and_any_number_of_threads_find_the_same(mode, monkeypatch):
     values, target = big_table(600)
-    monkeypatch.setattr("treewright.growth.engine.MIN_CELLS_FOR_THREADS", 1)
+    monkeypatch.setattr("treewright.engines.exact.engine.MIN_CELLS_FOR_THREADS", 1)
     trees = []
     for form, n_jobs in (("0", 1), ("1", 1), ("1", 2)):
         monkeypatch.setenv("TREEWRIGHT_COMPILE", form)

@@ -20,13 +20,13 @@ from treewright import (
     ID3Classifier,
     ObliviousTreeClassifier,
     OneRClassifier,
-    learners,
 )
+from treewright.estimators import single
 
 X = {"size": ["L", "S", "L", "S"], "price": [3.0, 1.0, 2.0, 2.5]}
 y = ["yes", "no", "yes", "no"]
 
-CLASSIFIERS = [name for name in learners.__all__ if name.endswith("Classifier")]
+CLASSIFIERS = [name for name in single.__all__ if name.endswith("Classifier")]
 
 
 def make(name: str) -> Any:
@@ -74,7 +74,7 @@ def test_one_class_makes_a_leaf(name: str) -> None:
     assert model.feature_importances_.tolist() == [0.0, 0.0]
 
 
-@pytest.mark.parametrize("name", learners.__all__)
+@pytest.mark.parametrize("name", single.__all__)
 def test_columns_without_any_value_are_never_asked_about(name: str) -> None:
     gaps = {"none": [None] * 16, "nan": [np.nan] * 16, "size": X["size"] * 4}
     target = [1, 0, 1, 0] * 4
@@ -83,13 +83,13 @@ def test_columns_without_any_value_are_never_asked_about(name: str) -> None:
     assert model.predict(gaps).tolist() == target
 
 
-@pytest.mark.parametrize("name", learners.__all__)
+@pytest.mark.parametrize("name", single.__all__)
 def test_a_table_of_nothing_but_gaps_makes_a_leaf(name: str) -> None:
     model = make(name).fit({"a": [None, None, None], "b": [np.nan] * 3}, [1, 0, 1])
     assert model.tree_.n_nodes == 1
 
 
-@pytest.mark.parametrize("name", learners.__all__)
+@pytest.mark.parametrize("name", single.__all__)
 def test_constant_columns_are_never_asked_about(name: str) -> None:
     gap = ["b", None, "b", "b"]
     constant = {"one": [1.0] * 16, "word": ["a"] * 16, "gap": gap * 4, "size": X["size"] * 4}
@@ -192,7 +192,7 @@ def test_a_category_never_seen_follows_the_heaviest_branch() -> None:
         assert model.predict({"colour": ["green", None, "blue"]}).tolist() == ["a", "a", "b"]
 
 
-@pytest.mark.parametrize("name", learners.__all__)
+@pytest.mark.parametrize("name", single.__all__)
 def test_negative_weights_are_refused(name: str) -> None:
     refuses(
         "sample_weight contains negative values (rows 0, 2); give 0 to leave a row out",
@@ -218,7 +218,7 @@ def test_weights_that_make_no_sense_are_refused(weights: Any, sentence: str) -> 
     refuses(sentence, lambda: DecisionTreeClassifier().fit(X, y, sample_weight=weights))
 
 
-@pytest.mark.parametrize("name", learners.__all__)
+@pytest.mark.parametrize("name", single.__all__)
 def test_rows_of_weight_zero_are_as_good_as_absent(name: str) -> None:
     rng = np.random.default_rng(2)
     table = {"word": rng.choice(["a", "b", "c"], 40).tolist(), "number": rng.integers(0, 6, 40).tolist()}
@@ -398,7 +398,7 @@ def test_more_classes_than_can_be_told_apart_are_refused() -> None:
     refuses("y has 70000 classes", lambda: CARTClassifier().fit({"a": list(range(70_000))}, many))
 
 
-@pytest.mark.parametrize("name", learners.__all__)
+@pytest.mark.parametrize("name", single.__all__)
 def test_one_row_makes_a_leaf(name: str) -> None:
     model = make(name).fit({"size": ["L"], "price": [3.0]}, [7])
     assert model.tree_.n_nodes == 1

@@ -8,7 +8,7 @@ from typing import Any
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import treewright
-from treewright import learners
+from treewright.estimators import single
 
 # Checks that cannot apply: which, to whom, and why.
 NOT_APPLICABLE = {
@@ -32,7 +32,7 @@ def not_applicable(learner: Any) -> dict[str, str]:
 
 def all_learners() -> list[Any]:
     special = {"ID3Classifier": {"categorical_features": "all"}}  # the checks hand in numbers
-    return [getattr(treewright, name)(**special.get(name, {})) for name in learners.__all__]
+    return [getattr(treewright, name)(**special.get(name, {})) for name in single.__all__]
 
 
 @parametrize_with_checks(all_learners(), expected_failed_checks=not_applicable)

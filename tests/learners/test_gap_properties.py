@@ -21,7 +21,7 @@ from treewright import (
     cost_complexity_path,
     prune,
 )
-from treewright.growth.engine import MIN_CELLS_FOR_THREADS
+from treewright.engines.exact.engine import MIN_CELLS_FOR_THREADS
 from treewright.table import read_like
 from treewright.tree import SplitKind, Tree
 from treewright.tree.grow import Landings, land

@@ -17,8 +17,9 @@ import pandas as pd
 import pytest
 
 import treewright
-from treewright import DecisionTreeClassifier, DecisionTreeRegressor, learners
-from treewright.learners.parameters import MISSING
+from treewright import DecisionTreeClassifier, DecisionTreeRegressor
+from treewright.estimators import single
+from treewright.estimators.parameters import MISSING
 
 DOC = Path(__file__).parents[2] / "docs" / "missing_values.md"
 
@@ -225,7 +226,7 @@ def test_a_table_of_one_column_can_be_filled_by_a_model():
 
 
 def test_a_refusal_names_columns_and_counts_and_a_strategy_that_every_learner_has():
-    for name in learners.__all__:
+    for name in single.__all__:
         learner = make(name, "error")
         table, target = TRAINING[:2] if name.endswith("Classifier") else (TRAINING[0], TRAINING[2])
         table = table[CATEGORICAL] if name == "ID3Classifier" else table
@@ -277,7 +278,7 @@ def make(name: str, strategy: Any) -> Any:
 
 
 @pytest.mark.parametrize("strategy", TESTED, ids=str)
-@pytest.mark.parametrize("name", learners.__all__)
+@pytest.mark.parametrize("name", single.__all__)
 def test_every_strategy_learns_from_a_table_with_gaps(name, strategy):
     is_classifier = name.endswith("Classifier")
     frames = [frame[CATEGORICAL] if name == "ID3Classifier" else frame for frame, *_ in (TRAINING, NEW)]

@@ -31,7 +31,7 @@ from treewright import (
     prune,
     show,
 )
-from treewright.growth import engine
+from treewright.engines.exact import engine
 
 STRUCTURE = ("kind", "column", "threshold", "first_child", "n_children", "missing_branch", "set_start", "category_sets")
 FIGURES = ("weight", "rows", "distribution", "share")

@@ -34,8 +34,8 @@ from treewright import (
     RandomTreeClassifier,
     RandomTreeRegressor,
     datasets,
-    learners,
 )
+from treewright.estimators import single
 from treewright.table import Frame
 from treewright.tree import SplitKind, Tree
 
@@ -199,7 +199,7 @@ def check_tree_against_its_rows(model: Any, X: Any, y: np.ndarray) -> None:
         np.testing.assert_allclose(paths.T @ one_hot, tree.distribution)
 
 
-@pytest.mark.parametrize("name", learners.__all__)
+@pytest.mark.parametrize("name", single.__all__)
 def test_decision_path_and_apply_agree_with_the_tree(name: str) -> None:
     table, target = mixed_table()
     missing = "branch" if name == "OneRClassifier" else "learned"
@@ -220,7 +220,7 @@ def test_decision_path_and_apply_agree_with_the_tree(name: str) -> None:
     )
 
 
-@pytest.mark.parametrize("name", learners.__all__)
+@pytest.mark.parametrize("name", single.__all__)
 def test_a_row_of_weight_two_is_the_row_twice(name: str) -> None:
     table, target = mixed_table()
     frame = pd.DataFrame(table)
@@ -237,7 +237,7 @@ def test_a_row_of_weight_two_is_the_row_twice(name: str) -> None:
     np.testing.assert_array_equal(weighted.tree_.column, repeated.tree_.column)
 
 
-@pytest.mark.parametrize("name", learners.__all__)
+@pytest.mark.parametrize("name", single.__all__)
 def test_clone_and_pickle_keep_the_model(name: str) -> None:
     table, target = mixed_table()
     model = make(name, random_state=0).fit(table, target)
@@ -248,7 +248,7 @@ def test_clone_and_pickle_keep_the_model(name: str) -> None:
     assert clone(model).fit(table, target).tree_.to_dict() == model.tree_.to_dict()
 
 
-@pytest.mark.parametrize("name", learners.__all__)
+@pytest.mark.parametrize("name", single.__all__)
 def test_learners_work_in_pipelines_and_cross_validation(name: str, iris: Any) -> None:
     pipeline = make_pipeline(StandardScaler(), make(name, random_state=0))
     scores = cross_val_score(pipeline, iris.data, iris.target, cv=3)
@@ -271,7 +271,7 @@ def test_random_trees_can_be_bagged(iris: Any) -> None:
     assert forest.fit(iris.data, iris.target).score(iris.data, iris.target) > 0.95
 
 
-@pytest.mark.parametrize("name", learners.__all__)
+@pytest.mark.parametrize("name", single.__all__)
 def test_of_two_equal_columns_the_first_is_asked_about(name: str) -> None:
     table, target = mixed_table()
     doubled = {f"{name}_{copy}": cells for name, cells in table.items() for copy in ("first", "second")}

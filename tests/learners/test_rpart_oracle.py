@@ -17,7 +17,7 @@ import pytest
 from treewright import C45Classifier, CARTClassifier, CARTRegressor, complexity_table, prune, read_table
 from treewright.show.text import draw
 from treewright.table import read_frame
-from treewright.tree.prune import error_bounds, extra_errors
+from treewright.tree.pruning.methods import error_bounds, extra_errors
 
 ORACLES = Path(__file__).parents[1] / "oracles"
 RPART: dict[str, Any] = json.loads((ORACLES / "rpart.json").read_text(encoding="utf-8"))

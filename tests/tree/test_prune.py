@@ -26,7 +26,7 @@ from treewright import (
     prune,
 )
 from treewright.tree import SplitKind
-from treewright.tree.prune import extra_errors, weakest_links
+from treewright.tree.pruning.methods import extra_errors, weakest_links
 
 
 def noisy(n_rows=600, seed=0):

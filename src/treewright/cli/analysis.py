@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from treewright.cli.columns import ColumnSummary, count_missing, summarise_columns
 from treewright.cli.errors import Mistake, choose, refusals_as_mistakes
 from treewright.cli.models import build_learner, default_model
-from treewright.cli.scoring import (
+from treewright.insight.columns import ColumnSummary, count_missing, summarise_columns
+from treewright.insight.scoring import (
     Folds,
     Score,
     answer_unseen,
@@ -19,7 +19,7 @@ from treewright.cli.scoring import (
     score_numbers,
     split_folds,
 )
-from treewright.cli.task import Task, check_task, choose_task, labels_without_points
+from treewright.insight.task import Task, check_task, choose_task, labels_without_points
 from treewright.table import Frame, Table, read_frame
 
 # In fewer rows than this, it may be that every member has seen all.
@@ -70,7 +70,8 @@ def prepare(frame: Frame, wishes: Wishes) -> Question:
     task, why = choose_task(frame, wishes.target)
     if wishes.task is not None:
         task, why = wishes.task, "as asked"
-        check_task(frame, wishes.target, task)
+        with refusals_as_mistakes():
+            check_task(frame, wishes.target, task)
     if task is Task.CLASSES:
         frame = labels_without_points(frame, wishes.target)
     model = (wishes.model or default_model(task)).lower()
@@ -85,7 +86,8 @@ def prepare(frame: Frame, wishes: Wishes) -> Question:
         learner.set_params(categorical_features=_text_columns(X, table) or None)
     else:
         X = _with_kinds(X, table, wishes)
-    folds = split_folds(y[wishes.target], task, wishes.folds, wishes.seed)
+    with refusals_as_mistakes():
+        folds = split_folds(y[wishes.target], task, wishes.folds, wishes.seed)
     return Question(X, y, wishes.target, columns, task, why, model, learner, folds, dropped)
 
 

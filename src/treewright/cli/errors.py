@@ -27,6 +27,7 @@ OPTION_OF = {
     "missing": "--missing",
     "categorical_features": "--categorical",
     "numeric_features": "--numeric",
+    "task": "--task",
 }
 
 

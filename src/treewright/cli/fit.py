@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from treewright.cli.errors import Mistake, choose, refusals_as_mistakes
-from treewright.cli.task import Task
+from treewright.insight.task import Task
 
 if TYPE_CHECKING:
     from treewright.cli.analysis import Question
-    from treewright.cli.scoring import Score
+    from treewright.insight.scoring import Score
     from treewright.table import Frame
     from treewright.tree import Tree
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import treewright
 from treewright.cli.errors import OPTION_OF, Mistake, choose
-from treewright.cli.task import Task
+from treewright.insight.task import Task
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,10 @@ from rich.table import Table
 from rich.text import Text
 
 from treewright.cli.analysis import Question
-from treewright.cli.columns import ColumnSummary
 from treewright.cli.ensembles import importances_of, members_sentence, out_of_bag_sentence
-from treewright.cli.scoring import Score
-from treewright.cli.task import Task
+from treewright.insight.columns import ColumnSummary
+from treewright.insight.scoring import Score
+from treewright.insight.task import Task
 from treewright.show import draw
 from treewright.table.column import write_number
 

@@ -13,13 +13,12 @@ from sklearn.metrics import check_scoring
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from treewright.ensembles.columns import open_table, shuffle_column
-from treewright.ensembles.progress import follow, interruptible
-from treewright.growth.engine import usable_threads
-from treewright.growth.forest_engine import run_interruptibly
-from treewright.learners.parameters import is_whole, parameter_error
-from treewright.learners.tables import TableLearner
+from treewright.estimators.base import TableLearner
+from treewright.estimators.parameters import is_whole, parameter_error
+from treewright.runtime.progress import follow, interruptible
+from treewright.runtime.threads import run_interruptibly, usable_threads
 from treewright.table import read_classes, read_numbers
+from treewright.table.selection import open_table, shuffle_column
 from treewright.table.source import open_source
 
 # A table of more columns than this is cut short when it is printed.

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from treewright.growth.binning import Bins
-from treewright.growth.forest_engine import ForestPart
-from treewright.growth.forest_walk import (
+from treewright.encoding.bins import Bins
+from treewright.engines.forest.engine import ForestPart
+from treewright.engines.packed.walk import (
     BYTE_MASK,
     CHILD_SHIFT,
     COLUMN_MASK,
@@ -148,13 +148,13 @@ class Forest:
 
     def code(self, values: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
         """Rows as the trees read them: a byte per column."""
-        from treewright.growth.binning import code_rows
+        from treewright.encoding.bins import code_rows
 
         return code_rows(_compiled(), self.bins, values, _threads(len(values), n_jobs), by_column=False)
 
     def leaves(self, codes: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
         """The leaf that each coded row reaches in each tree, counted within the tree."""
-        from treewright.growth.forest_engine import leaves_of_rows
+        from treewright.engines.forest.engine import leaves_of_rows
 
         return leaves_of_rows(_compiled(), codes, self, _threads(len(codes), n_jobs))
 
@@ -191,19 +191,19 @@ class Forest:
     def _add_up(
         self, codes: np.ndarray, majority: bool, bags: np.ndarray | None, n_jobs: int | None
     ) -> tuple[np.ndarray, np.ndarray]:
-        from treewright.growth.forest_engine import answer_rows
+        from treewright.engines.forest.engine import answer_rows
 
         return answer_rows(_compiled(), codes, self, majority, _threads(len(codes), n_jobs), bags)
 
 
 def _compiled() -> Any:
-    from treewright.growth.forest_engine import choose_forest_form
+    from treewright.runtime.forms import choose_compiled_form
 
-    return choose_forest_form()
+    return choose_compiled_form()
 
 
 def _threads(n_rows: int, n_jobs: int | None) -> int:
-    from treewright.growth.engine import usable_threads
+    from treewright.runtime.threads import usable_threads
 
     return usable_threads(n_jobs) if n_rows >= MIN_ROWS_FOR_THREADS else 1
 
@@ -331,7 +331,7 @@ def _variance(
 
 def _check(forest: Forest) -> None:
     """Refuse arrays that could send a row out of bounds."""
-    from treewright.growth.forest_walk import leads_astray
+    from treewright.engines.packed.walk import leads_astray
 
     all_nodes, all_leaves = len(forest.nodes), len(forest.leaf_weight)
     n_trees, n_classes = len(forest.node_start) - 1, len(forest.target.classes)

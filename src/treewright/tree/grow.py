@@ -11,7 +11,7 @@ from treewright.table.column import Column
 from treewright.tree.tree import Surrogates, Target, Tree
 
 if TYPE_CHECKING:
-    from treewright.growth.engine import GrownSurrogates
+    from treewright.engines.exact.engine import GrownSurrogates
 
 
 def grow(
@@ -26,11 +26,11 @@ def grow(
 ) -> Tree:
     """Grow a tree; `options` are those of `growth.engine.grow_tree`."""
     if oblivious:
-        from treewright.growth.oblivious import grow_oblivious
+        from treewright.engines.exact.oblivious import grow_oblivious
 
         grown = grow_oblivious(columns, values, **options)
     else:
-        from treewright.growth.engine import grow_tree
+        from treewright.engines.exact.engine import grow_tree
 
         grown = grow_tree(columns, values, rows_of_file=rows_of_file, **options)
     arrays = {field.name: getattr(grown, field.name) for field in fields(grown)}
@@ -72,8 +72,8 @@ class Landings:
 
 def land(tree: Tree, values: np.ndarray) -> Landings:
     """The nodes where rows end, and which part of each row; `values` as `table.read_like` returns them."""
-    from treewright.growth.descend import UNSEEN_AS_MISSING, UNSEEN_MAJORITY, UNSEEN_STOP, descend
-    from treewright.growth.engine import choose_form
+    from treewright.engines.exact.descent import UNSEEN_AS_MISSING, UNSEEN_MAJORITY, UNSEEN_STOP, descend
+    from treewright.runtime.forms import choose_form
 
     values = fill(tree, values)
     policies = {"stop": UNSEEN_STOP, "majority": UNSEEN_MAJORITY}

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from treewright.table.column import Column, write_number
-from treewright.tree.filling import Filling
+from treewright.tree.imputation import Filling
 
 # The first word of a category set that is told by a bit per category.
 BIT_SET = 0xFFFFFFFFFFFFFFFF

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from treewright.growth.coding import run_parallel
-from treewright.growth.engine import usable_threads
+from treewright.runtime.threads import run_parallel, usable_threads
 from treewright.table.column import Column
 from treewright.tree.grow import answers_of, leaves_of
 from treewright.tree.tree import Target, Tree

@@ -1,0 +1,209 @@
+"""A table as ranks: each number becomes the rank of its value, each category its index, missing a code of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from treewright.encoding.keys import MAX_NARROW_CODES, MAX_ROWS
+from treewright.encoding.midpoints import midpoints
+from treewright.encoding.ranking import (
+    BUCKETS,
+    N_DIGITS,
+    code_small_integers,
+    fill_codes,
+    fill_keys,
+    order_by_code,
+    rank_values,
+)
+from treewright.runtime.forms import Run
+from treewright.runtime.threads import run_parallel
+from treewright.table.column import Column
+
+# ("bins", k), ("step", width) or None for the values themselves.
+Grid = tuple[str, float] | None
+
+
+@dataclass(frozen=True)
+class RankedColumn:
+    """One ranked column: how many codes it has and the number that each represents."""
+
+    is_wide: bool
+    n_codes: int
+    values: np.ndarray
+    fixed_cuts: bool
+    has_missing: bool
+
+
+class RankedTable(NamedTuple):
+    """The columns of a table as ranks of their values.
+
+    A column with few values stands in `codes` (a byte per row, in row order), any other in `keys` (sorted). A missing
+    value has the code after the column's last one.
+    """
+
+    codes: np.ndarray  # uint8[column, row]
+    keys: np.ndarray  # uint64[column, position]; the line after the last column is the target's, if it is sorted
+    is_wide: np.ndarray  # bool[column]: in keys rather than in codes
+    is_number: np.ndarray  # bool[column]: split by threshold rather than by category
+    n_codes: np.ndarray  # int64[column]
+    values: np.ndarray  # float64[all codes of all columns]
+    value_start: np.ndarray  # int64[column]
+    fixed_cuts: np.ndarray  # bool[column]: thresholds are the values themselves, not midpoints
+    has_missing: np.ndarray  # bool[column]
+
+
+def rank_table(
+    run: Run,
+    columns: Sequence[Column],
+    values: np.ndarray,
+    *,
+    labels: np.ndarray | None = None,
+    sorted_target: np.ndarray | None = None,
+    grid: Grid = None,
+    all_sorted: bool = False,
+    n_threads: int = 1,
+) -> RankedTable:
+    """The ranks of all columns of a table.
+
+    Parameters
+    ----------
+    run : function
+        Returns the form of a kernel to use.
+    columns, values
+        The table: its columns, and their values as numbers and category indices.
+    labels : array or None
+        Classes to be packed beside each code of a sorted column, if there are few enough of them.
+    sorted_target : array or None
+        A numeric target whose order is wanted, too.
+    grid : tuple or None
+        Where thresholds may lie, if not between all neighbouring values.
+    all_sorted : bool
+        Whether columns with few values are sorted as well.
+    """
+    n_rows, n_columns = values.shape
+    if n_rows >= MAX_ROWS:
+        raise ValueError(f"the table has {n_rows} rows; a tree can be grown from at most {MAX_ROWS - 1}")
+    packed = np.empty(0, np.uint16) if labels is None else labels
+    # A line that is not used is never touched and takes no memory.
+    codes = np.empty((n_columns, n_rows), np.uint8)
+    keys = np.empty((n_columns + 1, n_rows), np.uint64)
+
+    def rank(index: int) -> RankedColumn:
+        column = columns[index]
+        # Rows of a C-ordered table are gathered into one contiguous column at a time.
+        numbers_of_column = np.ascontiguousarray(values[:, index])
+        if not column.is_categorical and grid is None and not all_sorted:
+            quickly = _rank_small_integers(run, column, numbers_of_column, codes[index])
+            if quickly is not None:
+                return quickly
+        if column.is_categorical:
+            order, in_order, ranked = _rank_categories(run, column, numbers_of_column)
+        else:
+            order, in_order, ranked = _rank_numbers(run, column, numbers_of_column, grid)
+        if ranked.is_wide or all_sorted:
+            run(fill_keys)(order, in_order, packed, keys[index])
+        else:
+            run(fill_codes)(order, in_order, codes[index])
+        return ranked
+
+    ranked = run_parallel(rank, range(n_columns), n_threads)
+    if sorted_target is not None:
+        order, in_order, _ = _rank(run, sorted_target, n_rows)
+        run(fill_keys)(order, in_order, packed, keys[n_columns])
+    lengths = np.array([len(column.values) for column in ranked], dtype=np.int64)
+    return RankedTable(
+        codes=codes,
+        keys=keys,
+        is_wide=np.array([column.is_wide or all_sorted for column in ranked]),
+        is_number=np.array([not column.is_categorical for column in columns]),
+        n_codes=np.array([column.n_codes for column in ranked], dtype=np.int64),
+        values=np.concatenate([column.values for column in ranked]),
+        value_start=np.cumsum(lengths) - lengths,
+        fixed_cuts=np.array([column.fixed_cuts for column in ranked]),
+        has_missing=np.array([column.has_missing for column in ranked]),
+    )
+
+
+# Whole numbers may lie this far apart to be coded by looking them up.
+MAX_SPAN = 1 << 16
+
+
+def _rank_small_integers(run: Run, column: Column, numbers: np.ndarray, line: np.ndarray) -> RankedColumn | None:
+    """Write the codes of a column of few whole numbers into its line, or None if it is not one."""
+    values = np.empty(MAX_NARROW_CODES)
+    n_codes = run(code_small_integers)(numbers, np.empty(MAX_SPAN, np.uint8), line, values)
+    if n_codes < 1:
+        return None
+    has_missing = bool((line == n_codes).any())
+    return RankedColumn(False, n_codes, values[:n_codes].copy(), not column.is_numeric, has_missing)
+
+
+def _rank_categories(run: Run, column: Column, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray, RankedColumn]:
+    n_codes = len(column.categories)
+    missing = ~(indices >= 0)
+    codes = np.where(missing, n_codes, indices).astype(np.uint32)
+    order, in_order = np.empty(len(codes), np.uint32), np.empty(len(codes), np.uint32)
+    run(order_by_code)(codes, np.zeros(n_codes + 2, np.int64), order, in_order)
+    ranked = RankedColumn(n_codes > MAX_NARROW_CODES, n_codes, np.empty(0), True, bool(missing.any()))
+    return order, in_order, ranked
+
+
+def _rank(run: Run, numbers: np.ndarray, n_known: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Row order, codes in that order, and the distinct values of a contiguous column."""
+    words, spare_words = np.empty(n_known, np.uint64), np.empty(n_known, np.uint64)
+    order, spare_order = np.empty(len(numbers), np.uint32), np.empty(len(numbers), np.uint32)
+    counts = np.zeros((N_DIGITS, BUCKETS), np.uint32)
+    codes, values = np.empty(len(numbers), np.uint32), np.empty(n_known)
+    bits = numbers.view(np.uint64)
+    n_distinct = run(rank_values)(numbers, bits, words, spare_words, order, spare_order, counts, codes, values)
+    return order, codes, values[:n_distinct].copy()
+
+
+def _rank_numbers(
+    run: Run, column: Column, numbers: np.ndarray, grid: Grid
+) -> tuple[np.ndarray, np.ndarray, RankedColumn]:
+    n_known = len(numbers) - int(np.count_nonzero(np.isnan(numbers)))
+    order, codes, values = _rank(run, numbers, n_known)
+    has_missing = n_known < len(numbers)
+    if not column.is_numeric or grid is None or len(values) == 0:
+        # A cut in an ordered column is named by its last category, not by a point between two.
+        is_wide = len(values) > MAX_NARROW_CODES
+        return order, codes, RankedColumn(is_wide, len(values), values, not column.is_numeric, has_missing)
+    kind, size = grid
+    cuts = _step_cuts(values, size) if kind == "step" else quantile_cuts(values, codes[:n_known], int(size))
+    bin_of_value = np.searchsorted(cuts, values, side="left")
+    used, bin_of_value = np.unique(bin_of_value, return_inverse=True)
+    bin_of_value = np.append(bin_of_value, len(used))
+    bounds = np.append(cuts, np.inf)[used]
+    ranked = RankedColumn(len(used) > MAX_NARROW_CODES, len(used), bounds, True, has_missing)
+    return order, bin_of_value[codes].astype(np.uint32), ranked
+
+
+def _step_cuts(values: np.ndarray, width: float) -> np.ndarray:
+    """The multiples of `width` that bound the values from above; a value on the grid belongs below its line.
+
+    A value counts as on the grid if rounding alone keeps it off: 0.07 / 0.01 is a little more than 7.
+    """
+    with np.errstate(invalid="ignore"):
+        steps = values / width
+        nearest = np.round(steps)
+        on_grid = np.abs(steps - nearest) <= 1e-9 * np.maximum(np.abs(nearest), 1.0)
+        lines = np.where(on_grid, nearest, np.ceil(steps))
+    finite = np.isfinite(lines)
+    lines, place = np.unique(lines[finite], return_inverse=True)
+    cuts = lines * width
+    on_line = on_grid[finite]
+    np.maximum.at(cuts, place[on_line], values[finite][on_line])
+    return cuts
+
+
+def quantile_cuts(values: np.ndarray, codes: np.ndarray, n_bins: int) -> np.ndarray:
+    """Midpoints between neighbouring values, placed so that each bin holds about as many rows."""
+    positions = np.round(np.arange(1, n_bins) * (len(codes) / n_bins)).astype(np.int64)
+    below = np.unique(codes[np.clip(positions, 1, len(codes)) - 1])
+    below = below[below < len(values) - 1].astype(np.int64)
+    return midpoints(values[below], values[below + 1])

@@ -1,0 +1,178 @@
+"""Columns of many categories, told by the mean of the target in each, and in parts that fit into a byte.
+
+A category of few rows tells little by itself, and a tree that may group hundreds of them finds groups in mere chance.
+So such a column is told by numbers: the mean target of the row's category, drawn towards the mean of all rows the more
+the fewer rows the category has, and the less the categories differ (empirical Bayes). A training row's own target must
+not be part of it, so rows are dealt into folds, and each gets the means of the other folds.
+
+Beside its means stands the column itself, to be parted in groups, because a category may matter in a part of the table
+only. If a byte cannot tell all categories apart, it stands there several times: each time 254 of the categories have
+a code of their own, the most common ones first, and all others share one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from treewright.encoding.bins import MAX_CODES
+from treewright.table.column import Column, Kind
+
+# A column is told by means if a byte cannot tell its categories apart, or if it has so many and too few rows for each.
+MANY_CATEGORIES, ENOUGH_ROWS = 12, 100
+
+FOLDS = 10
+
+# Of so many outputs at most the means are told: those of the most common classes.
+MOST_OUTPUTS = 20
+
+# Columns stand in the table at most so often, all together, and a category of fewer rows has no code of its own.
+MOST_PARTS, LEAST_ROWS = 32, 5
+THE_OTHERS = "(any other)"
+
+
+@dataclass(frozen=True, eq=False)
+class CategoryStatistics:
+    """How a table is told to the trees."""
+
+    columns: tuple[Column, ...]  # as the trees see them
+    origin: np.ndarray  # which column of the table each is made from
+    outputs: tuple[str, ...] = ()  # whose means are told
+    means: dict[int, np.ndarray] = field(default_factory=dict)  # by origin: a line for each category, and one for gaps
+    codes: dict[int, np.ndarray] = field(default_factory=dict)  # per part of a column: the code of each category
+
+    def apply(self, values: np.ndarray) -> np.ndarray:
+        """New rows as the trees see them."""
+        if not self.means:
+            return values
+        lines = self._lines(values)
+        return self._put_together(values, lines, {place: means[lines[place]] for place, means in self.means.items()})
+
+    def _lines(self, values: np.ndarray) -> dict[int, np.ndarray]:
+        """The line of each row in the means of each column that has them."""
+        return {place: lines_of(values[:, place], len(means) - 1) for place, means in self.means.items()}
+
+    def learn(
+        self, values: np.ndarray, targets: dict[str, np.ndarray], weights: np.ndarray
+    ) -> tuple[CategoryStatistics, np.ndarray]:
+        """The same with the means of these rows, and the rows told so."""
+        if not self.means:
+            return self, values
+        numbers = np.column_stack([targets[name] for name in self.outputs])
+        fold = np.random.default_rng(0).permutation(len(values)) % FOLDS
+        means, told, lines = {}, {}, self._lines(values)
+        for place, known in self.means.items():
+            means[place] = smoothed_means(lines[place], numbers, weights, len(known))
+            told[place] = means_of_other_folds(lines[place], numbers, weights, len(known), fold)
+        return replace(self, means=means), self._put_together(values, lines, told)
+
+    def _put_together(
+        self, values: np.ndarray, lines: dict[int, np.ndarray], told: dict[int, np.ndarray]
+    ) -> np.ndarray:
+        """The table with means and parts of columns in their places."""
+        seen = np.empty((len(values), len(self.columns)), order="F")
+        for at, column in enumerate(self.columns):
+            place = self.origin[at]
+            if at in self.codes:
+                seen[:, at] = self.codes[at][lines[place]]
+            elif place not in told or column.is_categorical:
+                seen[:, at] = values[:, place]
+            else:
+                first = int(np.flatnonzero(self.origin == place)[0])
+                seen[:, at] = told[place][:, at - first]
+        return seen
+
+
+def lines_of(categories: np.ndarray, n_categories: int) -> np.ndarray:
+    """The line of each row's category; the last is for gaps and for categories that were not there in training."""
+    known = categories >= 0.0
+    return np.where(known, categories, n_categories).astype(np.intp)
+
+
+def is_told_by_means(column: Column, n_rows: int) -> bool:
+    """Has the column too many categories to be parted in groups alone?"""
+    n_categories = len(column.categories)
+    few_rows = n_categories >= MANY_CATEGORIES and n_rows < ENOUGH_ROWS * n_categories
+    return column.is_categorical and (n_categories > MAX_CODES or few_rows)
+
+
+def learn_statistics(
+    columns: tuple[Column, ...], values: np.ndarray, targets: dict[str, np.ndarray], weights: np.ndarray
+) -> tuple[CategoryStatistics, np.ndarray]:
+    """How to tell a table to the trees, and its rows told so; `targets` are numbers, by what their means are called."""
+    common = sorted(targets, key=lambda name: -float(weights @ np.abs(targets[name])))[:MOST_OUTPUTS]
+    names = tuple(name for name in targets if name in common)
+    seen: list[Column] = []
+    origin: list[int] = []
+    n_wide = sum(column.is_categorical and len(column.categories) > MAX_CODES for column in columns)
+    means: dict[int, np.ndarray] = {}
+    codes: dict[int, np.ndarray] = {}
+    for place, column in enumerate(columns):
+        parts = [column]
+        if is_told_by_means(column, len(values)):
+            called = [f"{name} in {column.name}" for name in names]
+            seen += [replace(column, name=name, kind=Kind.NUMERIC, categories=()) for name in called]
+            means[place] = np.zeros((len(column.categories) + 1, len(names)))
+            if len(column.categories) > MAX_CODES:
+                parted = parts_of(column, values[:, place], max(MOST_PARTS // n_wide, 1))
+                parts = [part for part, _ in parted]
+                codes |= {len(seen) + number: of_part for number, (_, of_part) in enumerate(parted)}
+        seen += parts
+        origin += [place] * (len(seen) - len(origin))
+    return CategoryStatistics(tuple(seen), np.array(origin), names, means, codes).learn(values, targets, weights)
+
+
+def parts_of(column: Column, values: np.ndarray, most: int) -> list[tuple[Column, np.ndarray]]:
+    """The column for some of its categories at a time, and the code of each category there; gaps have none."""
+    n_categories, n_own = len(column.categories), MAX_CODES - 1
+    rows = np.bincount(values[values >= 0.0].astype(np.intp), minlength=n_categories)
+    # Of equally common ones by name, so that the order of the rows does not matter.
+    common = sorted(np.flatnonzero(rows >= LEAST_ROWS), key=lambda k: (-rows[k], str(column.categories[k])))
+    common = common[: n_own * most]
+    parts = []
+    for number, start in enumerate(range(0, len(common), n_own)):
+        own = common[start : start + n_own]
+        codes = np.full(n_categories + 1, float(len(own)))
+        codes[own] = np.arange(len(own))
+        codes[-1] = np.nan
+        name = column.name if len(common) <= n_own else f"{column.name} (part {number + 1})"
+        parts.append((replace(column, name=name, categories=(*(column.categories[k] for k in own), THE_OTHERS)), codes))
+    return parts
+
+
+def means_of_other_folds(
+    lines: np.ndarray, numbers: np.ndarray, weights: np.ndarray, n_lines: int, fold: np.ndarray
+) -> np.ndarray:
+    """For each row the means of its line among the rows of the other folds."""
+    found = np.empty((len(lines), numbers.shape[1]))
+    for number in range(FOLDS):
+        held = fold == number
+        found[held] = smoothed_means(lines[~held], numbers[~held], weights[~held], n_lines)[lines[held]]
+    return found
+
+
+def smoothed_means(lines: np.ndarray, numbers: np.ndarray, weights: np.ndarray, n_lines: int) -> np.ndarray:
+    """The mean of the numbers of each line, drawn towards the mean of all; lines without rows have that mean.
+
+    >>> smoothed_means(np.array([0, 0, 1, 1]), np.array([[0.0], [0.0], [1.0], [1.0]]), np.ones(4), 3).ravel()
+    array([0. , 1. , 0.5])
+    """
+    # Weights count as rows, so their scale must not matter.
+    weights = weights * (len(weights) / weights.sum()) if len(weights) else weights
+    counts = np.bincount(lines, weights, minlength=n_lines)
+    total = counts.sum()
+    found = np.empty((n_lines, numbers.shape[1]))
+    for k, column in enumerate(numbers.T):
+        overall = float(weights @ column) / total if total > 0.0 else 0.0
+        own = np.bincount(lines, weights * (column - overall), minlength=n_lines) / np.maximum(counts, 1e-300)
+        within = float(weights @ (column - overall - own[lines]) ** 2)
+        between = float(counts @ own**2)
+        n_present = np.count_nonzero(counts)
+        # What rows of a category differ by on average, and what categories do beyond that (analysis of variance).
+        row_spread = within / max(total - n_present, 1e-9)
+        room = total - float(counts @ counts) / max(total, 1e-300)
+        category_spread = (between - (n_present - 1) * row_spread) / max(room, 1e-9)
+        strength = np.inf if category_spread <= 0.0 else row_spread / category_spread
+        found[:, k] = overall + (0.0 if np.isinf(strength) else own * counts / np.maximum(counts + strength, 1e-300))
+    return found

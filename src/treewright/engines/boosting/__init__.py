@@ -1,0 +1,1 @@
+"""Trees of a boosted model, grown on bins and gradients."""

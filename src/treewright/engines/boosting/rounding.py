@@ -1,0 +1,214 @@
+"""Rounding gradients and hessians to whole numbers, and sums of those that are not rounded, turn by turn."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from treewright.engines.boosting.search import (
+    CATEGORY_L2,
+    CHANCE,
+    G_SHIFT,
+    H_SHIFT,
+    L1,
+    L2,
+    LEAST_H,
+    LEAST_ROWS,
+    N_MASK,
+    SMOOTHING,
+    follow_each_other,
+)
+from treewright.engines.boosting.workspace import ROOT_ROWS, ROOT_SUM, TURN, TURN_BITS
+from treewright.engines.exact.layout import ONE, ZERO
+from treewright.runtime.barrier import meet
+from treewright.runtime.draws import GOLDEN, scramble
+from treewright.runtime.jit import kernel
+
+
+@kernel
+def measure_turns(gradients, hessians, own, sums):
+    """For each turn of the thread's rows: the sizes of its gradients and hessians, and the ends of the latter."""
+    rows = own.given
+    first, n_own = np.uint64(0), np.uint64(len(rows))
+    while first < n_own:
+        turn = np.uint64(rows[first]) >> np.uint64(TURN_BITS)
+        last = end_of_turn(rows, first, n_own)
+        g = lie_together(gradients, rows, first, last, own.near_turn[0])
+        h = lie_together(hessians, rows, first, last, own.near_turn[1])
+        sums[turn, 0, 0], sums[turn, 2, 1] = sums_of_sizes(g)
+        sums[turn, 0, 1] = sums_of_sizes(h)[0]
+        most, least = h[0], h[0]
+        for k in range(np.uint64(len(h))):
+            most, least = max(most, h[k]), min(least, h[k])
+        sums[turn, 1, 0], sums[turn, 1, 1] = most, least
+        sums[turn, 2, 0] = np.float64(last - first)
+        first = last
+
+
+@kernel
+def lie_together(values, rows, first, last, near):
+    """The values of some rows: where they are if the rows follow each other, or else copied next to each other."""
+    row, size = np.uint64(rows[first]), last - first
+    if follow_each_other(rows, first, size):
+        return values[row : row + size]
+    for k in range(size):
+        near[k] = values[rows[first + k]]
+    return near[:size]
+
+
+@kernel
+def sums_of_sizes(values):
+    """The sums of absolute values and of squares, as four sums each: an addition has to wait for the one before it."""
+    a = b = c = d = e = f = g = h = 0.0
+    size = np.uint64(len(values))
+    whole = size & ~np.uint64(3)
+    for k in range(np.uint64(0), whole, np.uint64(4)):
+        one, two, three, four = values[k], values[k + ONE], values[k + np.uint64(2)], values[k + np.uint64(3)]
+        a += abs(one)
+        b += abs(two)
+        c += abs(three)
+        d += abs(four)
+        e += one * one
+        f += two * two
+        g += three * three
+        h += four * four
+    for k in range(whole, size):
+        a += abs(values[k])
+        e += values[k] * values[k]
+    return (a + b) + (c + d), (e + f) + (g + h)
+
+
+@kernel
+def end_of_turn(rows, first, last):
+    """Where the rows of the next turn begin."""
+    turn = np.uint64(rows[first]) >> np.uint64(TURN_BITS)
+    below, above = first, min(last, first + np.uint64(TURN))
+    while below < above:
+        middle = (below + above) >> ONE
+        if np.uint64(rows[middle]) >> np.uint64(TURN_BITS) == turn:
+            below = middle + ONE
+        else:
+            above = middle
+    return below
+
+
+@kernel
+def clear_turns(sums, thread, n_threads):
+    for turn in range(thread, len(sums), n_threads):
+        sums[turn, :, :] = 0.0
+
+
+@kernel
+def round_gradients(together, own, settings, layouts, tree, seed, thread, n_threads, give_way):
+    """Round the gradients and hessians of the thread's rows, on a scale on which no sum can overflow."""
+    gradients, hessians, sums = together.gradients[tree], together.hessians[tree], together.turn_sums
+    clear_turns(sums, thread, n_threads)
+    measure_turns(gradients, hessians, own, sums)
+    meet(together.gate, n_threads, give_way)
+    g_size = h_size = n_rows = g_squares = 0.0
+    most, least = -np.inf, np.inf
+    for turn in range(len(sums)):
+        g_size += sums[turn, 0, 0]
+        h_size += sums[turn, 0, 1]
+        n_rows += sums[turn, 2, 0]
+        g_squares += sums[turn, 2, 1]
+        if sums[turn, 2, 0] > 0.0:
+            most, least = max(most, sums[turn, 1, 0]), min(least, sums[turn, 1, 1])
+    alike = most == least
+    layout = layouts[0 if n_rows <= np.float64(layouts[0, N_MASK]) and not alike else 1]
+    # Rounding may add 1 for each row.
+    g_room = 2.0 ** np.float64(63 - layout[G_SHIFT]) - n_rows - 2.0
+    h_room = 2.0 ** np.float64(layout[G_SHIFT] - layout[H_SHIFT]) - n_rows - 2.0
+    g_scale = g_room / max(g_size, 1e-290)
+    h_scale = 1.0 / max(most, 1e-290) if alike else h_room / max(h_size, 1e-290)
+    if thread == 0:
+        together.layout[tree] = layout
+        together.scale[tree, 0], together.scale[tree, 1] = 1.0 / g_scale, 1.0 / h_scale
+        set_limits(together.limits[tree], settings, g_scale, h_scale)
+        chance = g_squares * g_scale * (g_scale / max(h_size * h_scale, 1e-290))
+        together.limits[tree, CHANCE] = min(chance, 1e290)
+    roots = together.roots[tree, thread]
+    roots[ROOT_ROWS] = len(own.given)
+    if alike:
+        h_scale = 0.0
+    roots[ROOT_SUM] = round_turns(gradients, hessians, own, g_scale, h_scale, layout, seed, together.packed[tree])
+    meet(together.gate, n_threads, give_way)
+
+
+@kernel
+def set_limits(limits, settings, g_scale, h_scale):
+    """What the search keeps to, on the scale of the rounded numbers."""
+    limits[LEAST_H], limits[LEAST_ROWS] = settings.min_weight * h_scale, np.float64(settings.min_rows)
+    limits[L1], limits[L2] = settings.l1 * g_scale, settings.l2 * h_scale
+    limits[SMOOTHING], limits[CATEGORY_L2] = settings.smoothing * h_scale, settings.category_l2 * h_scale
+
+
+@kernel
+def round_turns(gradients, hessians, own, g_scale, h_scale, layout, seed, packed):
+    """Write the rounded gradients and hessians of the thread's rows; returns their sum."""
+    rows, total = own.given, ZERO
+    first, n_own = np.uint64(0), np.uint64(len(rows))
+    while first < n_own:
+        last = end_of_turn(rows, first, n_own)
+        row, size = np.uint64(rows[first]), last - first
+        g = lie_together(gradients, rows, first, last, own.near_turn[0])
+        h = lie_together(hessians, rows, first, last, own.near_turn[1])
+        if follow_each_other(rows, first, size):
+            total += round_rows(g, h, rows[first:last], g_scale, h_scale, layout, seed, packed[row : row + size])
+        else:
+            total += round_rows(g, h, rows[first:last], g_scale, h_scale, layout, seed, own.near_packed)
+            for k in range(size):
+                packed[rows[first + k]] = own.near_packed[k]
+        first = last
+    return total
+
+
+@kernel
+def round_rows(gradients, hessians, rows, g_scale, h_scale, layout, seed, packed):
+    """Gradients and hessians as whole numbers in one word, rounded up or down by chance so that the mean is kept.
+
+    Chance is drawn from the row's number and the seed alone. If all hessians are alike, which a scale of 0 tells, each
+    is 1. Returns the sum.
+    """
+    half, low = np.uint64(32), np.uint64(0xFFFFFFFF)
+    share = 1.0 / 4294967296.0
+    g_shift, h_shift = layout[G_SHIFT], layout[H_SHIFT]
+    n = np.int64(1 if layout[N_MASK] != 0 else 0)
+    at_least = np.int64(1 if h_scale == 0.0 else 0)
+    total = ZERO
+    for k in range(np.uint64(len(rows))):
+        bits = scramble(seed + GOLDEN * (np.uint64(rows[k]) + ONE))
+        g = np.int64(np.floor(gradients[k] * g_scale + np.float64(bits >> half) * share))
+        h = np.int64(np.floor(hessians[k] * h_scale + np.float64(bits & low) * share)) + at_least
+        both = (g << g_shift) + (h << h_shift) + n
+        packed[k] = both
+        total += both
+    return total
+
+
+@kernel
+def add_up_in_order(gradients, hessians, own, leaf_of, sums):
+    """Add the thread's rows in the order of the table to the sums of their turns and leaves.
+
+    The sums are those of `add_up_turns`, for all leaves at once: each line of memory is read but once.
+    """
+    rows = own.given
+    for i in range(np.uint64(len(rows))):
+        row = rows[i]
+        here = sums[np.uint64(row) >> np.uint64(TURN_BITS), leaf_of[row]]
+        here[0] += gradients[row]
+        here[1] += hessians[row]
+
+
+@kernel
+def add_up_turns(gradients, hessians, rows, lo, hi, sums, k):
+    """Add the rows of a leaf, which stand in the order of the table, to the sums of their turns."""
+    first, end = np.uint64(lo), np.uint64(hi)
+    while first < end:
+        turn = np.uint64(rows[first]) >> np.uint64(TURN_BITS)
+        last = end_of_turn(rows, first, end)
+        g = h = 0.0
+        for i in range(first, last):
+            g += gradients[rows[i]]
+            h += hessians[rows[i]]
+        sums[turn, k, 0], sums[turn, k, 1] = g, h
+        first = last

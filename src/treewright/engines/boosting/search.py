@@ -1,0 +1,380 @@
+"""Kernels of boosting: tallying gradients by code, and finding the split of a leaf from the tallies.
+
+A row adds its gradient and its hessian, rounded to whole numbers and packed in one word, to one tally per column. Sums
+of whole numbers are the same in any order, and a leaf's tally less that of one child is that of the other. The codes of
+eight columns stand in one word, so that one load brings eight codes, and eight tallies stay in the fastest memory.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from treewright.engines.exact.layout import LOW_SIX, ONE, SIX, ZERO
+from treewright.runtime.jit import entry, fetch, kernel
+
+MISSING = np.int64(255)
+BYTE = np.uint64(255)
+
+# Rows that are tallied column after column; what belongs to them stays in the fastest memory meanwhile.
+CHUNK = 1024
+
+# Words that are brought from memory together.
+WORDS_AT_ONCE = np.uint64(8)
+
+# How gradient, hessian and (for small tables) the number of rows share a word: where the first two begin, and the bits
+# that the last two take. Large tables have no room for the number of rows, which is then told from the hessian.
+G_SHIFT, H_SHIFT, H_MASK, N_MASK = range(4)
+SMALL_LAYOUT = np.array([37, 15, (1 << 22) - 1, (1 << 15) - 1], np.int64)
+LARGE_LAYOUT = np.array([32, 0, (1 << 32) - 1, 0], np.int64)
+
+# What the search keeps to, in units of the rounded numbers; the last is what a row is worth by chance.
+LEAST_H, L1, L2, SMOOTHING, CATEGORY_L2, LEAST_ROWS, CHANCE = range(7)
+
+# What is told of a leaf's best split besides its gain: whole numbers, and the set of codes on the first side.
+COLUMN, CUT, MISSING_FIRST, IS_SET, FIRST_SUM = range(5)
+N_TOLD = 8
+
+# What each category beyond a few is worth by chance, in units of a row's.
+CHANCE_SHARE, FEW_CATEGORIES = 0.4, np.int64(6)
+
+
+@entry
+def pack_codes(codes, first, last, words):
+    """Put the codes of eight columns in a word, for some rows."""
+    n_blocks = (np.uint64(codes.shape[0]) + np.uint64(7)) >> np.uint64(3)
+    for block in range(n_blocks):
+        begin = np.uint64(8) * block
+        n = min(np.uint64(8), np.uint64(codes.shape[0]) - begin)
+        for row in range(np.uint64(first), np.uint64(last)):
+            word = np.uint64(0)
+            for k in range(n):
+                word |= np.uint64(codes[begin + k, row]) << (np.uint64(8) * k)
+            words[row * n_blocks + block] = word
+
+
+@kernel
+def tally_rows(words, n_columns, rows, lo, hi, packed, near, near_words, tallies, thread):
+    """Add rows to the tallies of all columns, for one tree or for several."""
+    n_trees, n_blocks = len(packed), np.uint64(len(near_words) // CHUNK)
+    for begin in range(np.uint64(lo), np.uint64(hi), np.uint64(CHUNK)):
+        size = min(np.uint64(CHUNK), np.uint64(hi) - begin)
+        row = np.uint64(rows[begin])
+        if n_trees == 1 and follow_each_other(rows, begin, size):
+            # They are read where they are.
+            for block in range(n_blocks):
+                place = row * n_blocks + block
+                tally_block(words, place, n_blocks, packed[0], row, size, tallies[0, thread], block, n_columns)
+            continue
+        bring_near(words, rows, begin, size, np.uint64(hi), packed, near, near_words)
+        for block in range(n_blocks):
+            for tree in range(n_trees):
+                place, first = block * np.uint64(CHUNK), np.uint64(0)
+                tally_block(near_words, place, ONE, near[tree], first, size, tallies[tree, thread], block, n_columns)
+
+
+@kernel
+def follow_each_other(rows, first, size):
+    """Do so many rows, which are in the order of the table, have no others between them?"""
+    return np.uint64(rows[first + size - ONE]) - np.uint64(rows[first]) == size - ONE
+
+
+@kernel
+def bring_near(words, rows, begin, size, end, packed, near, near_words):
+    """Copy what belongs to some rows next to each other, block by block.
+
+    Rows lie too far apart for the processor to foresee which come next, so what belongs to the next chunk is asked for
+    meanwhile.
+    """
+    n_blocks, step = np.uint64(len(near_words) // CHUNK), np.uint64(CHUNK)
+    both, near_both = packed[0], near[0]
+    for k in range(size):
+        if begin + k + step < end:
+            later = np.uint64(rows[begin + k + step])
+            fetch(both, later)
+            for place in range(later * n_blocks, later * n_blocks + n_blocks, WORDS_AT_ONCE):
+                fetch(words, place)
+        row = np.uint64(rows[begin + k])
+        near_both[k] = both[row]
+        to = k
+        for place in range(row * n_blocks, row * n_blocks + n_blocks):
+            near_words[to] = words[place]
+            to += step
+    for tree in range(1, len(packed)):
+        both, near_both = packed[tree], near[tree]
+        for k in range(size):
+            near_both[k] = both[rows[begin + k]]
+
+
+@kernel
+def tally_block(words, place, step, packed, first, size, tallies, block, n_columns):
+    """Add rows to the tallies of the columns of a block, eight of them or fewer in the last."""
+    at = np.uint64(8) * block
+    if at + np.uint64(6) < np.uint64(n_columns):
+        tally_eight(words, place, step, packed, first, size, tallies, at)
+        return
+    for pair in range(np.uint64(0), np.uint64(n_columns) - at, np.uint64(2)):
+        tally_two(words, place, step, packed, first, size, tallies[at + pair], tallies[at + pair + ONE], pair)
+
+
+@kernel
+def tally_two(words, place, step, packed, first, size, one, other, pair):
+    """Add rows to the tallies of two columns of a block."""
+    shift = np.uint64(8) * pair
+    for k in range(size):
+        word = words[place + k * step] >> shift
+        both = packed[first + k]
+        one[word & BYTE] += both
+        other[(word >> np.uint64(8)) & BYTE] += both
+
+
+@kernel
+def tally_eight(words, place, step, packed, first, size, tallies, at):
+    """Add rows to the tallies of eight columns."""
+    a, b, c, d = tallies[at], tallies[at + ONE], tallies[at + np.uint64(2)], tallies[at + np.uint64(3)]
+    at += np.uint64(4)
+    e, f, g, h = tallies[at], tallies[at + ONE], tallies[at + np.uint64(2)], tallies[at + np.uint64(3)]
+    for k in range(size):
+        word = words[place + k * step]
+        both = packed[first + k]
+        a[word & BYTE] += both
+        b[(word >> np.uint64(8)) & BYTE] += both
+        c[(word >> np.uint64(16)) & BYTE] += both
+        d[(word >> np.uint64(24)) & BYTE] += both
+        e[(word >> np.uint64(32)) & BYTE] += both
+        f[(word >> np.uint64(40)) & BYTE] += both
+        g[(word >> np.uint64(48)) & BYTE] += both
+        h[word >> np.uint64(56)] += both
+
+
+@kernel
+def merge_tallies(tallies, column, n_codes, small, large, has_large):
+    """Bring the threads' tallies of a column together and clear them; take the sum from the larger leaf's tally."""
+    n = np.uint64(n_codes)
+    line = tallies[0, column]
+    for code in range(n):
+        small[code] = line[code]
+        line[code] = 0
+    small[n] = line[MISSING]
+    line[MISSING] = 0
+    for thread in range(1, len(tallies)):
+        line = tallies[thread, column]
+        for code in range(n):
+            small[code] += line[code]
+            line[code] = 0
+        small[n] += line[MISSING]
+        line[MISSING] = 0
+    if has_large:
+        for code in range(n + ONE):
+            large[code] -= small[code]
+
+
+@kernel
+def g_of(both, layout):
+    return np.float64(both >> layout[G_SHIFT])
+
+
+@kernel
+def h_of(both, layout):
+    return np.float64((both >> layout[H_SHIFT]) & layout[H_MASK])
+
+
+@kernel
+def worth(g, h, l1, l2):
+    """What a leaf of this gradient and hessian is worth: twice what it takes off the loss."""
+    if l1 > 0.0:
+        g = max(abs(g) - l1, 0.0)
+    return g * g / (h + l2)
+
+
+@kernel
+def worth_of_two(g, h, other_g, other_h, l1, l2):
+    """What two leaves are worth, with one division."""
+    if l1 > 0.0:
+        g, other_g = max(abs(g) - l1, 0.0), max(abs(other_g) - l1, 0.0)
+    h += l2
+    other_h += l2
+    return (g * g * other_h + other_g * other_g * h) / (h * other_h)
+
+
+@kernel
+def least_hessian(whole, size, layout, limits):
+    """The least hessian of a side: that asked for, or that which the least number of rows is taken to have."""
+    least = max(limits[LEAST_H], 1e-9)
+    if layout[N_MASK] == 0:
+        least = max(least, (limits[LEAST_ROWS] - 0.5) * h_of(whole, layout) / np.float64(size))
+    return least
+
+
+@kernel
+def scan_numbers(tally, column, n_codes, whole, size, direction, best, told, layout, limits, up_to, gains):
+    """Rate the cuts of a column of numbers, rows without a value on either side; returns the best gain so far."""
+    missing = tally[n_codes]
+    best_code, best_side, best_sum = np.int64(-1), ZERO, ZERO
+    for side in range(2 if missing != 0 else 1):
+        both = missing if side == 1 else ZERO
+        for code in range(np.uint64(n_codes)):
+            both += tally[code]
+            up_to[code] = both
+        rate_cuts(up_to, n_codes, whole, size, direction, layout, limits, gains)
+        for code in range(np.uint64(n_codes)):
+            if gains[code] > best:
+                best, best_code, best_side, best_sum = gains[code], np.int64(code), np.int64(side), up_to[code]
+    if best_code >= 0:
+        following = best_code + 1
+        while following < n_codes and tally[following] == 0:
+            following += 1
+        told[COLUMN] = column
+        # Halfway to the next value that occurs in the leaf.
+        told[CUT] = (best_code + following - 1) // 2 if following < n_codes else best_code
+        all_h = h_of(whole, layout)
+        told[MISSING_FIRST] = best_side if missing != 0 else np.int64(2.0 * h_of(best_sum, layout) > all_h)
+        told[IS_SET] = 0
+        told[FIRST_SUM] = best_sum
+    return best
+
+
+@kernel
+def rate_cuts(up_to, n_codes, whole, size, direction, layout, limits, gains):
+    """What two leaves are worth whose first has the rows up to a code; minus infinity if they may not be.
+
+    There is no branch within the loop, so that the compiler can rate several cuts at a time.
+    """
+    all_g, all_h = g_of(whole, layout), h_of(whole, layout)
+    least = least_hessian(whole, size, layout, limits)
+    n_mask = layout[N_MASK]
+    # Where rows are not counted, none are too few.
+    least_rows = np.int64(limits[LEAST_ROWS]) if n_mask != 0 else -size
+    l1, l2 = limits[L1], limits[L2]
+    for code in range(np.uint64(n_codes)):
+        both = up_to[code]
+        g, h, n_rows = g_of(both, layout), h_of(both, layout), both & n_mask
+        other_g, other_h = all_g - g, all_h - h
+        gain = worth_of_two(g, h, other_g, other_h, l1, l2)
+        may = (h >= least) & (other_h >= least) & (n_rows >= least_rows) & (size - n_rows >= least_rows)
+        may &= direction * (g * (other_h + l2) - other_g * (h + l2)) >= 0.0
+        gains[code] = gain if may else -np.inf
+
+
+@kernel
+def order_categories(tally, n_codes, layout, limits, present, along):
+    """The codes that occur in a leaf, along their gradients, which are smoothed where a category is rare."""
+    n_present = ZERO
+    for code in range(n_codes + 1):
+        if tally[code] != 0:
+            along[code] = g_of(tally[code], layout) / (h_of(tally[code], layout) + limits[SMOOTHING])
+            at = n_present
+            while at > 0 and along[present[at - 1]] > along[code]:
+                present[at] = present[at - 1]
+                at -= 1
+            present[at] = code
+            n_present += 1
+    return n_present
+
+
+@kernel
+def chance_gain(n_present, limits):
+    """What parting so many categories along their gradients is taken to be worth by chance alone.
+
+    Categories that have nothing to do with the target differ all the same. The upper half of many numbers drawn from a
+    bell curve has a mean of 0.8 standard deviations, which is worth 0.64 for each category. Less is taken off, because
+    categories that matter should not be lost. A few do no better by chance than the cuts of a column of numbers.
+    """
+    return CHANCE_SHARE * limits[CHANCE] * np.float64(max(n_present - FEW_CATEGORIES, ZERO))
+
+
+@kernel
+def scan_categories(tally, column, n_codes, whole, size, best, told, told_set, layout, limits, present, along):
+    """Rate groups of categories along the order of their gradients; returns the best gain so far.
+
+    Rows without a value are a category like any other.
+    """
+    n_present = order_categories(tally, n_codes, layout, limits, present, along)
+    all_g, all_h = g_of(whole, layout), h_of(whole, layout)
+    least = least_hessian(whole, size, layout, limits)
+    n_mask, least_rows = layout[N_MASK], np.int64(limits[LEAST_ROWS])
+    both = n_first = best_sum = ZERO
+    l2 = limits[L2] + limits[CATEGORY_L2]
+    chance = chance_gain(n_present, limits)
+    for p in range(n_present - 1):
+        both += tally[present[p]]
+        h = h_of(both, layout)
+        n_rows = both & n_mask
+        if h < least or all_h - h < least:
+            continue
+        if n_mask != 0 and (n_rows < least_rows or size - n_rows < least_rows):
+            continue
+        g = g_of(both, layout)
+        gain = worth_of_two(g, h, all_g - g, all_h - h, limits[L1], l2) - chance
+        if gain > best:
+            best, n_first, best_sum = gain, np.int64(p + 1), both
+    if n_first == 0:
+        return best
+    told[COLUMN], told[CUT], told[MISSING_FIRST], told[IS_SET], told[FIRST_SUM] = column, 0, 0, 1, best_sum
+    # Categories that do not occur in the leaf go with the heavier side.
+    others_first = 2.0 * h_of(best_sum, layout) >= all_h
+    for w in range(4):
+        told_set[w] = ~np.uint64(0) if others_first else np.uint64(0)
+    for p in range(n_present):
+        code = np.uint64(present[p]) if present[p] < n_codes else BYTE
+        if p < n_first:
+            told_set[code >> SIX] |= ONE << (code & LOW_SIX)
+        else:
+            told_set[code >> SIX] &= ~(ONE << (code & LOW_SIX))
+    return best
+
+
+@kernel
+def put_behind(rows, end, spare, n_spare):
+    """Put the rows of the second side behind those of the first."""
+    for i in range(n_spare):
+        rows[end + i] = spare[i]
+
+
+@kernel
+def part_by_cut(codes, rows, lo, hi, spare, cut, missing_first):
+    """Bring the rows of the first side to the front, in their order; returns where the second begins."""
+    j, k = np.uint64(lo), np.uint64(0)
+    moved = np.uint64(1 if missing_first else 0)
+    last = np.uint64(cut) + moved
+    for i in range(np.uint64(lo), np.uint64(hi)):
+        row = rows[i]
+        first = np.uint64(((np.uint64(codes[row]) + moved) & BYTE) <= last)
+        rows[j] = row
+        spare[k] = row
+        j += first
+        k += ONE - first
+    put_behind(rows, j, spare, k)
+    return np.int64(j)
+
+
+@kernel
+def part_by_set(codes, rows, lo, hi, spare, codes_set):
+    """The same for a set of categories."""
+    j, k = np.uint64(lo), np.uint64(0)
+    for i in range(np.uint64(lo), np.uint64(hi)):
+        row = rows[i]
+        code = np.uint64(codes[row])
+        first = (codes_set[code >> SIX] >> (code & LOW_SIX)) & ONE
+        rows[j] = row
+        spare[k] = row
+        j += first
+        k += ONE - first
+    put_behind(rows, j, spare, k)
+    return np.int64(j)
+
+
+@kernel
+def join_again(rows, lo, middle, hi, spare):
+    """Undo a parting: bring two sides back into the order of the table."""
+    i, n_first = np.uint64(0), np.uint64(middle - lo)
+    for k in range(n_first):
+        spare[k] = rows[np.uint64(lo) + k]
+    j, at = np.uint64(middle), np.uint64(lo)
+    while i < n_first:
+        if j < np.uint64(hi) and rows[j] < spare[i]:
+            rows[at] = rows[j]
+            j += ONE
+        else:
+            rows[at] = spare[i]
+            i += ONE
+        at += ONE

@@ -1,0 +1,257 @@
+"""Absolute error: sums of distances to the median, for the sides of all cuts of a column.
+
+The rows of a node are kept in the order of their target. A Fenwick tree over that order gives the median of any
+growing set of rows, and the sums on both sides of it, in logarithmic time.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from treewright.encoding.keys import row_of
+from treewright.engines.exact.layout import THREE, TWO, ZERO, clear
+from treewright.engines.exact.thresholds import spreads_over_values
+from treewright.runtime.jit import kernel
+
+
+@kernel
+def prepare_medians(work, lo, hi):
+    """Take over a node whose rows stand sorted by target; returns its median and disorder."""
+    keys = work.keys[work.target_line, lo:hi]
+    total = 0.0
+    for key in keys:
+        total += work.weights[row_of(key)]
+    median = median_of_sorted(work, keys, total)
+    disorder = 0.0
+    for i in range(len(keys)):
+        row = row_of(keys[i])
+        work.ranked_row[i] = row
+        work.rank[row] = i
+        work.ranked_number[i] = work.numbers[row] - median
+        disorder += work.weights[row] * abs(work.ranked_number[i])
+    return median, disorder
+
+
+@kernel
+def median_of_sorted(work, keys, total):
+    """The weighted median: the middle of the lower and the upper one where half the weight lies on each side."""
+    below = 0.0
+    for i in range(len(keys)):
+        below += work.weights[row_of(keys[i])]
+        if 2.0 * below >= total * (1.0 - 1e-14):
+            lower = work.numbers[row_of(keys[i])]
+            if 2.0 * below <= total * (1.0 + 1e-14) and i + 1 < len(keys):
+                return lower + 0.5 * (work.numbers[row_of(keys[i + 1])] - lower)
+            return lower
+    return work.numbers[row_of(keys[len(keys) - 1])]
+
+
+@kernel
+def add_rows(work, weights, sums, keys, start, end):
+    """Add rows to a growing set, which two Fenwick trees hold; returns their weight and their sum."""
+    size = work.hi - work.lo
+    total = total_sum = 0.0
+    for i in range(start, end):
+        row = row_of(keys[i])
+        at = np.int64(work.rank[row])
+        weight = work.weights[row]
+        part = weight * work.ranked_number[at]
+        total += weight
+        total_sum += part
+        at += 1
+        while at <= size:
+            weights[at] += weight
+            sums[at] += part
+            at += at & -at
+    return total, total_sum
+
+
+@kernel
+def forget_rows(work, weights, sums, keys, start, end):
+    """Empty a growing set that holds nothing but these rows."""
+    size = work.hi - work.lo
+    for i in range(start, end):
+        at = np.int64(work.rank[row_of(keys[i])]) + 1
+        while at <= size:
+            weights[at] = sums[at] = 0.0
+            at += at & -at
+
+
+@kernel
+def gather_gaps(work, keys, n_groups):
+    """The rows without a value as a set of their own, where a part of them belongs to every group.
+
+    Returns their weight, their sum, and the part; nothing where gaps do not stand for all values.
+    """
+    if not spreads_over_values(work):
+        return 0.0, 0.0, 0.0
+    clear(work.gap_weights, work.hi - work.lo + 1)
+    clear(work.gap_sums, work.hi - work.lo + 1)
+    start = work.group_start[n_groups]
+    total, total_sum = add_rows(work, work.gap_weights, work.gap_sums, keys, start, len(keys))
+    return total, total_sum, 1.0 / n_groups
+
+
+@kernel
+def absolute_so_far(work, total, total_sum, share):
+    """Sum of distances to the median of the growing set and this share of the rows without a value."""
+    size = work.hi - work.lo
+    weights, sums = work.fenwick_weights, work.fenwick_sums
+    step = 1
+    while step * 2 <= size:
+        step *= 2
+    at = 0
+    below = below_sum = 0.0
+    while step > 0:
+        to = at + step
+        if to <= size:
+            more = weights[to] + (share * work.gap_weights[to] if share > 0.0 else 0.0)
+            if 2.0 * (below + more) < total:
+                at = to
+                below += more
+                below_sum += sums[to] + (share * work.gap_sums[to] if share > 0.0 else 0.0)
+        step //= 2
+    median = work.ranked_number[min(at, size - 1)]
+    return max((median * below - below_sum) + ((total_sum - below_sum) - median * (total - below)), 0.0)
+
+
+@kernel
+def sweep_absolute(work, keys, n_groups, with_missing, backward, out):
+    """Disorder of the first 1, 2, .. groups in order (or the last ones), joined by the missing rows if asked.
+
+    Where rows without a value stand for all values, a part of them comes with each group.
+    """
+    weights, sums = work.fenwick_weights, work.fenwick_sums
+    clear(weights, work.hi - work.lo + 1)
+    clear(sums, work.hi - work.lo + 1)
+    gap_total, gap_sum, portion = gather_gaps(work, keys, n_groups)
+    total = total_sum = 0.0
+    if with_missing:
+        total, total_sum = add_rows(work, weights, sums, keys, work.group_start[n_groups], len(keys))
+    for step in range(n_groups):
+        j = n_groups - 1 - step if backward else step
+        g = work.order[j]
+        weight, part = add_rows(work, weights, sums, keys, work.group_start[g], work.group_start[g + 1])
+        total += weight
+        total_sum += part
+        share = portion * (step + 1)
+        out[j] = absolute_so_far(work, total + share * gap_total, total_sum + share * gap_sum, share)
+
+
+@kernel
+def absolute_by_side(work, n_sides):
+    """Sum of distances of all rows to the median of their side, given the sides' weights."""
+    totals, below, median = work.side_total, work.side_below, work.side_median
+    clear(below, n_sides)
+    size = work.hi - work.lo
+    for i in range(size):
+        row = work.ranked_row[i]
+        side = work.row_side[row]
+        if 2.0 * below[side] < totals[side]:
+            median[side] = work.ranked_number[i]
+        below[side] += work.weights[row]
+    disorder = 0.0
+    for i in range(size):
+        row = work.ranked_row[i]
+        disorder += work.weights[row] * abs(work.ranked_number[i] - median[work.row_side[row]])
+    return disorder
+
+
+@kernel
+def set_side(work, keys, start, end, side):
+    for i in range(start, end):
+        work.row_side[row_of(keys[i])] = side
+
+
+@kernel
+def absolute_of_rows(work, keys, start, end, weight):
+    """Sum of the distances of some rows of a sorted column to their median."""
+    for i in range(work.hi - work.lo):
+        work.row_side[work.ranked_row[i]] = 1
+    set_side(work, keys, start, end, ZERO)
+    below = median = 0.0
+    for i in range(work.hi - work.lo):
+        row = work.ranked_row[i]
+        if work.row_side[row] == 0:
+            if 2.0 * below < weight:
+                median = work.ranked_number[i]
+            below += work.weights[row]
+    distances = 0.0
+    for i in range(work.hi - work.lo):
+        row = work.ranked_row[i]
+        if work.row_side[row] == 0:
+            distances += work.weights[row] * abs(work.ranked_number[i] - median)
+    return distances
+
+
+@kernel
+def absolute_of_sides(work, keys, n_groups, gaps_to, chosen_weight, other_weight):
+    """Disorder of the chosen groups, of the others, and of the rows without a value if they join neither (2)."""
+    work.side_total[0], work.side_total[1] = chosen_weight, other_weight
+    work.side_total[2] = work.group_weight[n_groups]
+    for g in range(n_groups):
+        set_side(work, keys, work.group_start[g], work.group_start[g + 1], np.int64(not work.chosen[g]))
+    set_side(work, keys, work.group_start[n_groups], len(keys), gaps_to)
+    if spreads_over_values(work):
+        return absolute_of_spread_sides(work, n_groups)
+    return absolute_by_side(work, THREE)
+
+
+@kernel
+def absolute_of_spread_sides(work, n_groups):
+    """Disorder of two sides, where a row without a value (on side 2) is on both, by the number of their groups."""
+    totals, below, median, share = work.side_total, work.side_below, work.side_median, work.branch_share
+    share[0] = 0.0
+    for g in range(n_groups):
+        share[0] += (1.0 if work.chosen[g] else 0.0) / n_groups
+    share[1] = 1.0 - share[0]
+    clear(below, TWO)
+    size = work.hi - work.lo
+    disorder = 0.0
+    for turn in range(2):
+        for i in range(size):
+            row = work.ranked_row[i]
+            for side in range(2):
+                here = work.row_side[row]
+                part = work.weights[row] * (share[side] if here == 2 else np.float64(here == side))
+                if turn == 1:
+                    disorder += part * abs(work.ranked_number[i] - median[side])
+                elif part > 0.0:
+                    if 2.0 * below[side] < totals[side]:
+                        median[side] = work.ranked_number[i]
+                    below[side] += part
+    return disorder
+
+
+@kernel
+def absolute_of_groups(work, keys, n_groups, home):
+    """Disorder of all groups, each for itself; gaps join group `home`, or form one more if it is negative.
+
+    Where they stand for all values, a part of them is in every group.
+    """
+    if spreads_over_values(work):
+        return absolute_of_spread_groups(work, keys, n_groups)
+    for g in range(n_groups):
+        work.side_total[g] = work.group_weight[g]
+        set_side(work, keys, work.group_start[g], work.group_start[g + 1], g)
+    joined = home if home >= 0 else n_groups
+    work.side_total[n_groups] = 0.0
+    work.side_total[joined] += work.group_weight[n_groups]
+    set_side(work, keys, work.group_start[n_groups], len(keys), joined)
+    return absolute_by_side(work, n_groups + 1)
+
+
+@kernel
+def absolute_of_spread_groups(work, keys, n_groups):
+    """Disorder of all groups, each with its part of the rows without a value."""
+    weights, sums = work.fenwick_weights, work.fenwick_sums
+    clear(weights, work.hi - work.lo + 1)
+    clear(sums, work.hi - work.lo + 1)
+    gap_total, gap_sum, portion = gather_gaps(work, keys, n_groups)
+    disorder = 0.0
+    for g in range(n_groups):
+        start, end = work.group_start[g], work.group_start[g + 1]
+        total, total_sum = add_rows(work, weights, sums, keys, start, end)
+        disorder += absolute_so_far(work, total + portion * gap_total, total_sum + portion * gap_sum, portion)
+        forget_rows(work, weights, sums, keys, start, end)
+    return disorder

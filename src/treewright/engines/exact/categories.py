@@ -1,0 +1,404 @@
+"""Searching the splits of one column of categories, for class targets.
+
+The rows of the node are first put into groups, one per category that occurs; a split is a choice of groups.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from treewright.encoding.keys import code_of, row_of
+from treewright.engines.exact.criteria import OWN, split_bits
+from treewright.engines.exact.impurity import disorder_of_classes
+from treewright.engines.exact.layout import (
+    CLOSE,
+    LEARNED,
+    MULTIWAY,
+    MULTIWAY_SPLIT,
+    NO,
+    NONE,
+    ONE,
+    ONE_VS_REST,
+    OWN_BRANCH,
+    SUBSET,
+    YES,
+    ZERO,
+    clear,
+    label_of,
+)
+from treewright.engines.exact.slots import keep_subset, open_slot, slot_floor, tie_width, uses_ratio
+from treewright.engines.exact.thresholds import begin_sides, leaves_gaps_out, rate_sides, score_of, takes_a_side
+from treewright.runtime.draws import draw_below, draw_bits
+from treewright.runtime.jit import kernel
+
+# Up to here all 2**(n-1) - 1 ways to part the categories are tried where no ordering is known to hold the best.
+MAX_EXHAUSTIVE = 10
+POWER_STEPS = 24
+
+
+@kernel
+def group_keys(work, keys):
+    """Form the groups from a sorted column; returns how many there are."""
+    known = len(keys) - work.n_missing
+    clear(work.missing, work.n_classes)
+    for i in range(known, len(keys)):
+        work.missing[label_of(keys[i], work)] += work.weights[row_of(keys[i])]
+    n_groups = ZERO
+    for i in range(known):
+        code = code_of(keys[i])
+        if n_groups == 0 or work.group_code[n_groups - 1] != code:
+            work.group_code[n_groups] = code
+            work.group_rows[n_groups] = 0
+            work.group_weight[n_groups] = 0.0
+            for k in range(work.n_classes):
+                work.group_counts[n_groups, k] = 0.0
+            n_groups += 1
+        weight = work.weights[row_of(keys[i])]
+        work.group_rows[n_groups - 1] += 1
+        work.group_weight[n_groups - 1] += weight
+        work.group_counts[n_groups - 1, label_of(keys[i], work)] += weight
+    return n_groups
+
+
+@kernel
+def group_counts(work, n_codes):
+    """Form the groups from a counted column; returns how many there are."""
+    for k in range(work.n_classes):
+        work.missing[k] = work.counts[n_codes, k]
+    for g in range(work.n_present):
+        code = work.present[g]
+        weight = 0.0
+        for k in range(work.n_classes):
+            work.group_counts[g, k] = work.counts[code, k]
+            weight += work.counts[code, k]
+        work.group_code[g] = code
+        work.group_rows[g] = work.code_rows[code]
+        work.group_weight[g] = weight
+    return work.n_present
+
+
+@kernel
+def heaviest_group(work, n_groups):
+    """The first of the groups with the most weight: where rows without a value go."""
+    best = ZERO
+    for g in range(1, n_groups):
+        if work.group_weight[g] > work.group_weight[best]:
+            best = g
+    return best
+
+
+@kernel
+def enough_branches(work, n_groups):
+    """Quinlan's rule for a branch per category: at least two of them must hold enough rows."""
+    enough = 0
+    for g in range(n_groups):
+        size = work.group_weight[g] + CLOSE if work.quinlan else np.float64(work.group_rows[g])
+        if size >= work.min_samples_leaf:
+            enough += 1
+    return enough >= 2
+
+
+@kernel
+def keep_multiway(work, gain, column, missing_branch):
+    """Enter a split with a branch per category; `bits` of the work is its split information times the weight."""
+    open_slot(work, score_of(work, gain), gain, column, MULTIWAY_SPLIT, missing_branch, ZERO)
+
+
+@kernel
+def rate_branches(work, n_groups, home):
+    """Gain of a branch per group, the missing rows in that of group `home` unless it is negative."""
+    disorder = bits = 0.0
+    for g in range(n_groups):
+        weight = 0.0
+        for k in range(work.n_classes):
+            work.first[k] = work.group_counts[g, k] + (work.missing[k] if g == home else 0.0)
+            weight += work.first[k]
+        disorder += disorder_of_classes(work, work.first, weight)
+        bits += split_bits(weight, work.weight)
+    if leaves_gaps_out(work):
+        missing_weight = 0.0
+        for k in range(work.n_classes):
+            missing_weight += work.missing[k]
+        bits += split_bits(missing_weight, work.weight)
+    work.bits = bits
+    return work.base - disorder
+
+
+@kernel
+def best_home(work, n_groups):
+    """The group that the missing rows had best join in a split with a branch per category; the heaviest of equals."""
+    missing_weight = 0.0
+    for k in range(work.n_classes):
+        missing_weight += work.missing[k]
+    largest = heaviest_group(work, n_groups)
+    gain_alone = rate_branches(work, n_groups, NONE)
+    bits_alone = work.bits
+    best, best_score = largest, -np.inf
+    for turn in range(-1, n_groups):
+        g = largest if turn < 0 else np.int64(turn)
+        weight = work.group_weight[g]
+        for k in range(work.n_classes):
+            work.first[k] = work.group_counts[g, k]
+            work.second[k] = work.group_counts[g, k] + work.missing[k]
+        more = disorder_of_classes(work, work.second, weight + missing_weight)
+        work.bits = bits_alone + split_bits(weight + missing_weight, work.weight) - split_bits(weight, work.weight)
+        score = score_of(work, gain_alone - (more - disorder_of_classes(work, work.first, weight)))
+        if score > best_score + tie_width(work):
+            best, best_score = g, score
+    return best
+
+
+@kernel
+def search_multiway(work, n_groups, column):
+    """Rate the split with a branch per category."""
+    if not enough_branches(work, n_groups):
+        return
+    home = NONE
+    if takes_a_side(work) and work.gaps == LEARNED:
+        home = best_home(work, n_groups)
+    gain = rate_branches(work, n_groups, home)
+    branch = work.group_code[home] if home >= 0 else work.group_code[heaviest_group(work, n_groups)]
+    keep_multiway(work, gain, column, branch)
+
+
+@kernel
+def move_left(work, g):
+    """Add a group to the left side; returns its rows."""
+    for k in range(work.n_classes):
+        work.left[k] += work.group_counts[g, k]
+    return work.group_rows[g]
+
+
+@kernel
+def rate_chosen(work, n_groups, column, lighter_first):
+    """Rate the split with the chosen groups on one side."""
+    clear(work.left, work.n_classes)
+    left_rows = ZERO
+    for g in range(n_groups):
+        if work.chosen[g]:
+            left_rows += move_left(work, g)
+    score, gain, missing_left, balance, admissible = rate_sides(work, left_rows)
+    if admissible and not only_gaps(work, column, n_groups):
+        keep_subset(work, n_groups, score, gain, column, missing_left, lighter_first, balance)
+
+
+@kernel
+def rate_singles(work, n_groups, column):
+    """Rate each category against all others; of two categories, one says it all."""
+    clear(work.chosen, n_groups)
+    for g in range(n_groups if n_groups > 2 else 1):
+        work.chosen[g] = True
+        clear(work.left, work.n_classes)
+        score, gain, missing_left, balance, admissible = rate_sides(work, move_left(work, g))
+        if admissible:
+            keep_subset(work, n_groups, score, gain, column, missing_left, NO, balance)
+        work.chosen[g] = False
+
+
+@kernel
+def comes_before(along, a, b):
+    return along[a] < along[b] or (along[a] == along[b] and a < b)
+
+
+@kernel
+def sift_down(along, order, start, size):
+    """Let an entry of a heap sink to its place; the last of the order is at the top."""
+    item = order[start]
+    at = start
+    while 2 * at + 1 < size:
+        child = 2 * at + 1
+        if child + 1 < size and comes_before(along, order[child], order[child + 1]):
+            child += 1
+        if not comes_before(along, item, order[child]):
+            break
+        order[at] = order[child]
+        at = child
+    order[at] = item
+
+
+@kernel
+def sort_groups(along, order, n_groups):
+    """Sort the groups by a number, those with equal numbers by their codes (a heap sort)."""
+    for g in range(n_groups):
+        order[g] = g
+    for start in range(n_groups // 2 - 1, -1, -1):
+        sift_down(along, order, start, n_groups)
+    for last in range(n_groups - 1, 0, -1):
+        order[0], order[last] = order[last], order[0]
+        sift_down(along, order, ZERO, last)
+
+
+@kernel
+def principal_order(work, n_groups):
+    """Order the categories along the main direction in which their class shares differ.
+
+    For two classes this is the order by the share of one class, which holds the best split (Breiman et al. 1984);
+    for more classes it is the heuristic of Coppersmith, Hong and Hosking (1999).
+    """
+    n_classes, known, along, counts = work.n_classes, work.known, work.along, work.group_counts
+    total = 0.0
+    largest = 0
+    for k in range(n_classes):
+        total += known[k]
+        largest = k if known[k] > known[largest] else largest
+    direction, turned = work.first, work.second
+    for k in range(n_classes):
+        direction[k] = (1.0 if k == largest else 0.0) - known[k] / total
+    for _ in range(1 if n_classes == 2 else POWER_STEPS):
+        clear(turned, n_classes)
+        for g in range(n_groups):
+            along[g] = 0.0
+            for k in range(n_classes):
+                along[g] += (counts[g, k] / work.group_weight[g] - known[k] / total) * direction[k]
+            for k in range(n_classes):
+                turned[k] += along[g] * (counts[g, k] - work.group_weight[g] * known[k] / total)
+        squares = 0.0
+        for k in range(n_classes):
+            squares += turned[k] * turned[k]
+        if squares <= 0.0:
+            break
+        for k in range(n_classes):
+            direction[k] = turned[k] / np.sqrt(squares)
+    sort_groups(along, work.order, n_groups)
+
+
+@kernel
+def sweep_subsets(work, n_groups, column):
+    """Rate the cuts of the categories in their order; is the best of them admissible?"""
+    order, width = work.order, tie_width(work)
+    clear(work.left, work.n_classes)
+    left_rows, best_cut = ZERO, NONE
+    best_score, best_is_admissible, floor = -np.inf, True, -np.inf
+    for j in range(n_groups - 1):
+        left_rows += move_left(work, order[j])
+        score, gain, missing_left, balance, admissible = rate_sides(work, left_rows)
+        if admissible and (j == 0 or j == n_groups - 2):
+            choose_first(work, n_groups, j + 1)
+            admissible = not only_gaps(work, column, n_groups)
+        if score > best_score + width:
+            best_score, best_is_admissible = score, admissible
+        if not admissible:
+            continue
+        if work.among > 1 and score > slot_floor(work):
+            choose_first(work, n_groups, j + 1)
+            keep_subset(work, n_groups, score, gain, column, missing_left, YES, balance)
+        elif work.among == 1 and score > floor:
+            floor, best_cut = score + width, j
+    if best_cut >= 0:
+        choose_first(work, n_groups, best_cut + 1)
+        rate_chosen(work, n_groups, column, YES)
+    return best_is_admissible
+
+
+@kernel
+def choose_first(work, n_groups, n_chosen):
+    """Choose the first groups of their order."""
+    clear(work.chosen, n_groups)
+    for j in range(n_chosen):
+        work.chosen[work.order[j]] = True
+
+
+@kernel
+def choose_bits(work, n_groups, pattern):
+    """Choose the groups whose bit is set in the pattern."""
+    for g in range(n_groups):
+        work.chosen[g] = (pattern >> g) & 1 != 0
+
+
+@kernel
+def choose_at_random(work, n_groups):
+    """Choose some of the groups but not all, each choice with the same chance; or only one, as the recipe says."""
+    if work.categorical == ONE_VS_REST:
+        clear(work.chosen, n_groups)
+        work.chosen[draw_below(work.state, n_groups)] = True
+        return
+    n_chosen = 0
+    while n_chosen == 0 or n_chosen == n_groups:
+        n_chosen = 0
+        for g in range(n_groups):
+            work.chosen[g] = draw_bits(work.state) & ONE != 0
+            n_chosen += 1 if work.chosen[g] else 0
+
+
+@kernel
+def only_gaps(work, column, n_groups):
+    """Is one side of the chosen split nothing but the rows without a value, where that is no value of its own?"""
+    if work.gaps != LEARNED or work.group_code[n_groups - 1] < work.n_codes[column]:
+        return False
+    apart = True
+    for g in range(n_groups - 1):
+        apart = apart and work.chosen[g] != work.chosen[n_groups - 1]
+    return apart
+
+
+@kernel
+def gaps_as_group(work):
+    """Are the rows without a value a group like the others? So an ordering of the groups stays exact."""
+    if not takes_a_side(work):
+        return False
+    return work.gaps == OWN_BRANCH or not (work.categorical != SUBSET or work.random_cuts)
+
+
+@kernel
+def add_missing_group(work, n_groups, column):
+    """Make the rows without a value the last group; returns how many there are now."""
+    weight = 0.0
+    for k in range(work.n_classes):
+        work.group_counts[n_groups, k] = work.missing[k]
+        weight += work.missing[k]
+        work.missing[k] = 0.0
+    work.group_code[n_groups] = work.n_codes[column]
+    work.group_rows[n_groups] = work.n_missing
+    work.group_weight[n_groups] = weight
+    work.n_missing = ZERO
+    return n_groups + 1
+
+
+@kernel
+def spread_missing(work, n_groups):
+    """Let each row without a value stand for one row of every category that occurs."""
+    for g in range(n_groups):
+        for k in range(work.n_classes):
+            share = work.portion * work.missing[k]
+            work.group_counts[g, k] += share
+            work.group_weight[g] += share
+
+
+@kernel
+def search_categories(work, n_groups, column):
+    """Rate the splits of a column of categories that the recipe allows."""
+    if gaps_as_group(work) and n_groups > 0:
+        n_groups = add_missing_group(work, n_groups, column)
+    if n_groups < 2:
+        return
+    begin_sides(work, n_groups)
+    if work.portion > 0.0:
+        spread_missing(work, n_groups)
+    one_vs_rest = work.categorical == ONE_VS_REST
+    if work.categorical == MULTIWAY:
+        search_multiway(work, n_groups, column)
+    elif work.random_cuts:
+        choose_at_random(work, n_groups)
+        rate_chosen(work, n_groups, column, not one_vs_rest)
+    elif one_vs_rest:
+        rate_singles(work, n_groups, column)
+    else:
+        search_subsets(work, n_groups, column)
+
+
+@kernel
+def search_subsets(work, n_groups, column):
+    """Find the best way to part the categories in two: by ordering them where that is exact, else by trying all.
+
+    The ordering holds the best split if no limit on the sides interferes and the criterion is concave, which nobody
+    knows of the user's own; it is still looked at first, so that of equal splits the same one is taken.
+    """
+    ordered_is_exact = work.n_classes == 2 and not uses_ratio(work) and (work.criterion != OWN or work.among == 1)
+    if ordered_is_exact or n_groups > MAX_EXHAUSTIVE:
+        principal_order(work, n_groups)
+        if sweep_subsets(work, n_groups, column) and work.criterion != OWN:
+            return
+    if n_groups <= MAX_EXHAUSTIVE:
+        for pattern in range(1, 1 << (n_groups - 1)):
+            choose_bits(work, n_groups, pattern)
+            rate_chosen(work, n_groups, column, YES)

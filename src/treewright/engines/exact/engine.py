@@ -1,0 +1,351 @@
+"""From a coded table to the arrays of a finished tree: the Python side of growth."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from treewright.encoding.midpoints import midpoint
+from treewright.encoding.ranks import Grid
+from treewright.engines.exact.criteria import ABSOLUTE_ERROR, CRITERIA, ERROR, GAIN_RATIO, OWN, POISSON, SDR
+from treewright.engines.exact.data import make_data
+from treewright.engines.exact.impurity import has_refused
+from treewright.engines.exact.layout import ALL_BRANCHES, BIT_SET, EVERY_VALUE, FRACTIONAL, MULTIWAY, SURROGATE, YES
+from treewright.engines.exact.loop import grow
+from treewright.engines.exact.own_criterion import ROUNDING, OwnCriterion, RefusedError
+from treewright.engines.exact.workspace import (
+    N_DEFERRED,
+    N_NODES,
+    N_SET_WORDS,
+    NODES_WANTED,
+    Data,
+    Recipe,
+    make_arrays,
+    with_more_room,
+)
+from treewright.runtime.forms import Run, choose_form
+from treewright.runtime.jit import compiled
+from treewright.runtime.threads import run_parallel, usable_threads
+from treewright.table.column import Column
+
+# What makes rows without a value go down several branches.
+SPREADING = (FRACTIONAL, EVERY_VALUE, ALL_BRANCHES)
+
+# Tables below this many cells are grown in one go: starting threads would take longer.
+MIN_CELLS_FOR_THREADS = 1 << 19
+
+
+# How much more work than gini the criteria are whose trees are deep, or whose sides are not summed up in a step.
+HEAVY_CRITERIA = {GAIN_RATIO: 8, ERROR: 4, SDR: 4, POISSON: 4, ABSOLUTE_ERROR: 16, OWN: 2}
+
+
+def effort_of(n_cells: int, n_classes: int, criterion: int) -> int:
+    """A rough measure of the work of growing a tree: cells, times classes, times the weight of the criterion."""
+    return n_cells * max(n_classes // 2, 1) * HEAVY_CRITERIA.get(criterion, 1)
+
+
+@dataclass(frozen=True)
+class GrownSurrogates:
+    """Surrogate splits, a line per node; see `tree.Surrogates` for what each array means."""
+
+    column: np.ndarray
+    threshold: np.ndarray
+    low_branch: np.ndarray
+    high_branch: np.ndarray
+    map_start: np.ndarray
+    agreement: np.ndarray
+    majority: np.ndarray
+
+
+@dataclass(frozen=True)
+class GrownTree:
+    """The arrays of a tree as they leave the growth room; see `tree.Tree` for what each means."""
+
+    kind: np.ndarray
+    column: np.ndarray
+    threshold: np.ndarray
+    first_child: np.ndarray
+    n_children: np.ndarray
+    missing_branch: np.ndarray
+    share: np.ndarray
+    set_start: np.ndarray
+    category_sets: np.ndarray
+    weight: np.ndarray
+    rows: np.ndarray
+    impurity: np.ndarray
+    gain: np.ndarray
+    distribution: np.ndarray
+    surrogates: GrownSurrogates | None = None
+
+
+def grow_tree(
+    columns: Sequence[Column],
+    values: np.ndarray,
+    *,
+    recipe: Recipe,
+    labels: np.ndarray | None = None,
+    numbers: np.ndarray | None = None,
+    weights: np.ndarray,
+    n_classes: int = 0,
+    grid: Grid = None,
+    seed: int = 0,
+    n_jobs: int | None = None,
+    rows_of_file: int | None = None,
+) -> GrownTree:
+    """Grow one tree from a table and its target (`labels` of classes, or `numbers`).
+
+    `rows_of_file` is the size of the table that these rows come from, for C4.5's rule of too many categories.
+    """
+    n_rows, n_columns = values.shape
+    n_threads = usable_threads(n_jobs) if n_rows * n_columns >= MIN_CELLS_FOR_THREADS else 1
+    own = OwnCriterion(recipe.own, 0 if labels is None else n_classes) if recipe.criterion == OWN else None
+    run = choose_form(
+        effort_of(values.size, n_classes, recipe.criterion), own_to_compile=own is not None and not own.is_ready
+    )
+    if own is not None:
+        root = own.measure_root(labels, numbers, weights)
+        recipe = recipe._replace(own=own.callback.address if run is compiled else own, own_tie=ROUNDING * abs(root))
+        # Python runs one thread at a time.
+        n_threads = n_threads if run is compiled and own.callback.is_compiled else 1
+    data = make_data(
+        run,
+        columns,
+        values,
+        labels=labels,
+        numbers=numbers,
+        weights=weights,
+        n_classes=n_classes,
+        grid=grid,
+        sort_target=recipe.criterion == ABSOLUTE_ERROR,
+        multiway=recipe.categorical == MULTIWAY or recipe.gaps == SURROGATE,
+        n_threads=n_threads,
+        spreads=recipe.gaps in SPREADING,
+        rows_of_file=rows_of_file,
+    )
+    try:
+        parts = grow_parts(run, data, recipe, seed, n_threads)
+    except RefusedError as refused:
+        assert own is not None
+        raise own.error(refused.figures) from None
+    return number_level_by_level(join_parts(*parts), data)
+
+
+class Part(NamedTuple):
+    """What the growth loop returns: a tree, or a part of one."""
+
+    kind: np.ndarray
+    column: np.ndarray
+    threshold: np.ndarray
+    first_child: np.ndarray
+    n_children: np.ndarray
+    missing: np.ndarray
+    share: np.ndarray
+    set_start: np.ndarray
+    surrogate_column: np.ndarray
+    surrogate_cut: np.ndarray
+    surrogate_after: np.ndarray
+    surrogate_low: np.ndarray
+    surrogate_high: np.ndarray
+    surrogate_map: np.ndarray
+    surrogate_agreement: np.ndarray
+    majority: np.ndarray
+    weight: np.ndarray
+    spread: np.ndarray
+    gain: np.ndarray
+    distribution: np.ndarray
+    depth: np.ndarray
+    lo: np.ndarray
+    hi: np.ndarray
+    seed: np.ndarray
+    set_words: np.ndarray
+    deferred: np.ndarray
+
+
+def grow_part(
+    run: Run, data: Data, recipe: Recipe, place: tuple[int, int, int, np.uint64], deferred_sizes: tuple[int, int]
+) -> tuple[Part, Data]:
+    """Grow the tree of some rows: where they begin and end, their depth and their seed.
+
+    Nodes of more rows than the first of the sizes and at most the second are left for later; their rows stand in the
+    table that is returned.
+    """
+    numbers = data.numbers if data.n_classes == 0 else None
+    arrays = make_arrays(data, recipe, place[1] - place[0])
+    extras = YES if recipe.gaps == SURROGATE or recipe.max_p_value < 1.0 else None
+    fixed = (recipe, data.weighted, data.n_classes, data.target_line, *place, *deferred_sizes, numbers, extras)
+    run(grow)(arrays, *fixed)
+    while arrays.progress[NODES_WANTED] > 0:
+        arrays = with_more_room(arrays, *arrays.progress[NODES_WANTED:].tolist())
+        run(grow)(arrays, *fixed)
+    if has_refused(arrays):
+        raise RefusedError(arrays.room_of_own[len(arrays.room_of_own) // 2 + 1 :])
+    n_nodes = int(arrays.progress[N_NODES])
+    per_node = [getattr(arrays, f"node_{name}")[:n_nodes].copy() for name in Part._fields[:-2]]
+    set_words = arrays.set_words[: int(arrays.progress[N_SET_WORDS])].copy()
+    deferred = arrays.deferred[: int(arrays.progress[N_DEFERRED])].copy()
+    moved = data._replace(rows=arrays.rows, keys=arrays.keys, shares=arrays.shares)
+    return Part._make([*per_node, set_words, deferred]), moved
+
+
+def grow_parts(run: Run, data: Data, recipe: Recipe, seed: int, n_threads: int) -> tuple[list[int], list[Part]]:
+    """The top of the tree, then the subtrees below it; and the node of the top that each of those hangs from.
+
+    The subtrees work on rows of their own, so they can grow at the same time; the tree does not depend on how it
+    was cut up. A tree grown best leaf first cannot be cut up.
+    """
+    n_rows = len(data.rows)
+    whole = n_threads < 2 or recipe.max_leaf_nodes > 0
+    # Where rows are divided, nodes shrink slowly, and the top of the tree would be most of the work.
+    largest = n_rows * 3 // 4 if len(data.shares) else n_rows // (2 * n_threads)
+    sizes = (0, 0) if whole else (n_rows // 64, largest)
+    top, moved = grow_part(run, data, recipe, (0, n_rows, 0, np.uint64(seed)), sizes)
+
+    def grow_below(node: int) -> Part:
+        place = (int(top.lo[node]), int(top.hi[node]), int(top.depth[node]), top.seed[node])
+        if len(data.shares) == 0:
+            return grow_part(run, moved, recipe, place, (0, 0))[0]
+        size = place[1] - place[0]
+        return grow_part(run, _alone(moved, *place[:2]), recipe, (0, size, *place[2:]), (0, 0))[0]
+
+    # The largest first, so that no thread is left with a large one at the end.
+    hangs_from = sorted((int(node) for node in top.deferred), key=lambda node: top.lo[node] - top.hi[node])
+    parts = run_parallel(grow_below, hangs_from, n_threads)
+    for node, part in zip(hangs_from, parts, strict=True):
+        part.share[0] = top.share[node]
+    return hangs_from, [top, *parts]
+
+
+def _alone(data: Data, lo: int, hi: int) -> Data:
+    """A part of the row list with memory of its own: the same row may be in another part, too."""
+    return data._replace(
+        rows=data.rows[lo:hi].copy(),
+        shares=data.shares[lo:hi].copy(),
+        keys=np.ascontiguousarray(data.keys[:, lo:hi]),
+        weights=data.weights.copy(),
+        side=np.empty_like(data.side),
+        branch=np.empty_like(data.branch),
+    )
+
+
+def join_parts(hangs_from: list[int], parts: list[Part]) -> Part:
+    """All nodes in one set of arrays; the root of each subtree takes the place of the node it hangs from."""
+    sizes = [len(part.kind) for part in parts]
+    first_node = np.cumsum(sizes) - sizes
+    word_counts = [len(part.set_words) for part in parts]
+    first_word = np.cumsum(word_counts) - word_counts
+    whole = Part(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+    whole.first_child[:] += np.repeat(first_node, sizes).astype(np.int32)
+    shift = np.repeat(first_word, sizes)
+    for starts in (whole.set_start, whole.surrogate_map.T):
+        starts[...] = np.where(starts >= 0, starts + shift, starts)
+    for node, root in zip(hangs_from, first_node[1:], strict=True):
+        for array in whole[: Part._fields.index("set_words")]:
+            array[node] = array[root]
+    return whole
+
+
+def number_level_by_level(tree: Part, data: Data) -> GrownTree:
+    """Number the nodes level by level, which is the same however the tree was cut up while growing."""
+    order = _level_order(tree.first_child, tree.n_children)
+    place = np.empty(len(tree.kind), dtype=np.int32)
+    place[order] = np.arange(len(order))
+    n_children, column = tree.n_children[order], tree.column[order]
+    inner = np.flatnonzero(n_children)
+    first_child = np.zeros(len(order), dtype=np.int32)
+    first_child[inner] = place[tree.first_child[order[inner]]]
+    weight = tree.weight[order]
+    asked = tree.surrogate_column[order]
+    set_start, category_sets = _gather_sets(tree.set_start[order], column, tree.set_words, data.n_codes)
+    surrogates = None
+    if asked.size:
+        map_start, maps = _gather_maps(tree.surrogate_map[order].ravel(), tree.set_words)
+        map_start[map_start >= 0] += len(category_sets)
+        category_sets = np.concatenate([category_sets, maps])
+        surrogates = GrownSurrogates(
+            column=asked,
+            threshold=_surrogate_thresholds(tree, order, data),
+            low_branch=np.where(asked >= 0, tree.surrogate_low[order], 0),
+            high_branch=np.where(asked >= 0, tree.surrogate_high[order], 0),
+            map_start=map_start.reshape(asked.shape),
+            agreement=np.where(asked >= 0, tree.surrogate_agreement[order], 0.0),
+            majority=tree.majority[order],
+        )
+    return GrownTree(
+        kind=tree.kind[order],
+        column=column,
+        threshold=tree.threshold[order],
+        first_child=first_child,
+        n_children=n_children,
+        missing_branch=tree.missing[order],
+        share=tree.share[order],
+        set_start=set_start,
+        category_sets=category_sets,
+        weight=weight,
+        rows=(tree.hi - tree.lo)[order],
+        impurity=np.divide(tree.spread[order], weight, out=np.zeros(len(order)), where=weight > 0),
+        gain=tree.gain[order],
+        distribution=tree.distribution[order],
+        surrogates=surrogates,
+    )
+
+
+def _surrogate_thresholds(tree: Part, order: np.ndarray, data: Data) -> np.ndarray:
+    """The points between the values on both sides of the surrogates' cuts, NaN where there is none."""
+    column, cut, after = tree.surrogate_column[order], tree.surrogate_cut[order], tree.surrogate_after[order]
+    thresholds = np.full(column.shape, np.nan)
+    for place in np.argwhere((column >= 0) & data.is_number[column]):
+        index = tuple(place)
+        start = data.value_start[column[index]]
+        below = data.values[start + cut[index]]
+        fixed = data.fixed_cuts[column[index]]
+        thresholds[index] = below if fixed else midpoint(below, data.values[start + after[index]])
+    return thresholds
+
+
+def _gather_sets(
+    starts: np.ndarray, column: np.ndarray, set_words: np.ndarray, n_codes: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The category sets of the nodes that have one, in the order of the nodes."""
+    with_set = np.flatnonzero(starts >= 0)
+    heads = set_words[starts[with_set]]
+    as_bits = heads == BIT_SET
+    lengths = 1 + np.where(
+        as_bits, (n_codes[column[with_set]] + 63) // 64, np.where(as_bits, 0, heads).astype(np.int64)
+    )
+    return _gather_words(starts, lengths, set_words)
+
+
+def _gather_maps(starts: np.ndarray, set_words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The maps from categories to branches of the surrogates that have one: two words for each category."""
+    return _gather_words(starts, 1 + 2 * set_words[starts[starts >= 0]].astype(np.int64), set_words)
+
+
+def _gather_words(starts: np.ndarray, lengths: np.ndarray, set_words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Some stretches of words one after the other, and where each begins; -1 stays where nothing begins."""
+    begun = np.flatnonzero(starts >= 0)
+    words = np.repeat(starts[begun], lengths) + _counts_within(lengths)
+    moved = np.full(len(starts), -1, dtype=np.int64)
+    moved[begun] = np.cumsum(lengths) - lengths
+    return moved, set_words[words]
+
+
+def _counts_within(lengths: np.ndarray) -> np.ndarray:
+    """0, 1, .. length-1 for each length, one after the other."""
+    ends = np.cumsum(lengths)
+    return np.arange(int(lengths.sum())) - np.repeat(ends - lengths, lengths)
+
+
+def _level_order(first_child: np.ndarray, n_children: np.ndarray) -> np.ndarray:
+    """The nodes that can be reached from the root, level by level."""
+    levels = [np.zeros(1, dtype=np.int64)]
+    while len(levels[-1]):
+        parents = levels[-1][n_children[levels[-1]] > 0]
+        sizes = n_children[parents].astype(np.int64)
+        levels.append(np.repeat(first_child[parents], sizes) + _counts_within(sizes))
+    return np.concatenate(levels)
+
+
+__all__ = ["CRITERIA", "GrownTree", "Recipe", "grow_tree", "usable_threads"]

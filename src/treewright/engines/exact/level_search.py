@@ -1,0 +1,373 @@
+"""Searching the question of a level: the one that leaves the least disorder in all its nodes together.
+
+A level is searched column by column. The rows are walked through in the column's order, each moving from the right
+side to the left within its own nodes; only the nodes that a step touches are rated anew, so a column costs one pass
+over the rows however many nodes the level has.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from treewright.encoding.keys import CODE_SHIFT, row_of
+from treewright.engines.exact.criteria import POISSON, SQUARED_ERROR, class_disorder, moments_disorder
+from treewright.engines.exact.layout import (
+    ALL_BRANCHES,
+    EVERY_VALUE,
+    FRACTIONAL,
+    NONE,
+    ONE_VS_REST,
+    OWN_BRANCH,
+    SURROGATE,
+    TIE,
+    ZERO,
+    clear,
+)
+from treewright.engines.exact.level_surrogates import rows_of
+from treewright.engines.exact.levels import Entries, Level, Question
+from treewright.engines.exact.workspace import Data, Recipe
+from treewright.runtime.forms import Run
+from treewright.runtime.jit import entry, kernel, part
+from treewright.runtime.threads import run_parallel
+
+# Where the rows without a value of a node are: on one of its sides, the better one if none is given, or left out.
+FIRST_SIDE = np.int64(0)
+SECOND_SIDE = np.int64(1)
+NO_SIDE = np.int64(2)
+BETTER_SIDE = np.int64(3)
+
+# What rates a question by the rows with a value only.
+LEAVES_OUT = (FRACTIONAL, ALL_BRANCHES, SURROGATE)
+
+# Totals closer than this share of the level's disorder are a tie, and the first column wins.
+TIE_OF_LEVEL = 1e-12
+
+
+@kernel
+def side_disorder(sums, side, n_classes, mean, criterion, scratch):
+    """Disorder of one side of a node: class weights, or weight and sum (from the node's mean for squared error)."""
+    if n_classes > 0:
+        weight = 0.0
+        for k in range(n_classes):
+            scratch[k] = max(sums[side, k], 0.0)
+            weight += scratch[k]
+        return class_disorder(scratch, weight, criterion)
+    weight, total = sums[side, 0], sums[side, 1]
+    if weight <= 0.0:
+        return 0.0
+    if criterion == SQUARED_ERROR:
+        # Less the sum of squares, which all splits share.
+        return -total * total / weight
+    # A side of zeros has no deviance; it cannot be forbidden, because it may be only one node's.
+    return moments_disorder(weight, total / weight, 0.0, mean, criterion) if total > 0.0 else 0.0
+
+
+@part
+def node_disorder(node, sums, target, gaps_to):
+    """Disorder of both sides of a node, and whether the rows without a value are on the left.
+
+    Where they take the better side, it is the heavier one if both are as good, and the left one if both weigh the same.
+    """
+    left, known, missing, sides, scratch = sums
+    _, _, means, n_classes, criterion = target
+    left_weight = right_weight = missing_weight = 0.0
+    for k in range(n_classes if n_classes > 0 else 1):
+        left_weight += left[node, k]
+        right_weight += known[node, k] - left[node, k]
+        missing_weight += missing[node, k]
+    heavier = left_weight >= right_weight
+    best, best_left = np.inf, heavier
+    for turn in range(2 if gaps_to == BETTER_SIDE and missing_weight > 0.0 else 1):
+        to_left = heavier if turn == 0 else not heavier
+        if gaps_to != BETTER_SIDE:
+            to_left = gaps_to == FIRST_SIDE
+        to_right = not to_left and gaps_to != NO_SIDE
+        for k in range(left.shape[1]):
+            sides[0, k] = known[node, k] - left[node, k] + (missing[node, k] if to_right else 0.0)
+            sides[1, k] = left[node, k] + (missing[node, k] if to_left else 0.0)
+        disorder = side_disorder(sides, ZERO, n_classes, means[node], criterion, scratch) + side_disorder(
+            sides, SECOND_SIDE, n_classes, means[node], criterion, scratch
+        )
+        if turn == 0 or disorder < best - TIE * abs(best):
+            best, best_left = disorder, to_left
+    return best, best_left
+
+
+@kernel
+def entry_at(first, row):
+    """Where the entries of a row begin; without a list of that each row has one."""
+    return row if len(first) == 0 else first[row]
+
+
+@part
+def add_row(sums, row, entries, target, marks, mark):
+    """Add a row to the sums of the nodes where it is, and mark these."""
+    first, nodes, weights = entries
+    labels, numbers, means, n_classes, criterion = target
+    for e in range(entry_at(first, row), entry_at(first, row + 1)):
+        node, weight = nodes[e], weights[e]
+        marks[node] = mark
+        if n_classes > 0:
+            sums[node, np.int64(labels[row])] += weight
+            continue
+        sums[node, 0] += weight
+        sums[node, 1] += weight * (numbers[row] - means[node] if criterion == SQUARED_ERROR else numbers[row])
+
+
+@kernel
+def count_values(line, starts, n_groups, entries, marks, n_values):
+    """How many values of a column occur in each node."""
+    first, nodes, _ = entries
+    clear(n_values, len(n_values))
+    for g in range(n_groups):
+        for i in range(starts[g], starts[g + 1]):
+            row = np.int64(row_of(line[i]))
+            for e in range(entry_at(first, row), entry_at(first, row + 1)):
+                n_values[nodes[e]] += 1 if marks[nodes[e]] != g else 0
+                marks[nodes[e]] = g
+
+
+@kernel
+def begin_level(line, starts, n_groups, by_value, entries, target, totals, sums, marks, n_values):
+    """Sum up the rows with a value and those without; nothing is on the left."""
+    left, known, missing, _, _ = sums
+    n_nodes, width = totals.shape
+    for node in range(n_nodes):
+        marks[node] = -1
+        for k in range(width):
+            left[node, k] = missing[node, k] = 0.0
+    if by_value:
+        count_values(line, starts, n_groups, entries, marks, n_values)
+    for i in range(starts[n_groups], len(line)):
+        add_row(missing, np.int64(row_of(line[i])), entries, target, marks, NONE)
+    for node in range(n_nodes):
+        marks[node] = -1
+        for k in range(width):
+            known[node, k] = totals[node, k] - (0.0 if by_value else missing[node, k])
+
+
+@part
+def rate_marked(line, start, end, mark, by_value, entries, target, sums, rated, marks, n_values, gaps_to, keep):
+    """What the disorder of the marked nodes changes by, now that the rows start..end-1 are on the left."""
+    first, nodes, _ = entries
+    left, _, missing, _, _ = sums
+    moved = 0.0
+    for i in range(start, end):
+        row = np.int64(row_of(line[i]))
+        for e in range(entry_at(first, row), entry_at(first, row + 1)):
+            node = nodes[e]
+            if marks[node] != mark:
+                continue
+            marks[node] = -1
+            for k in range(left.shape[1] if by_value else 0):
+                left[node, k] += missing[node, k] / n_values[node]
+            after, _ = node_disorder(node, sums, target, gaps_to)
+            moved += after - rated[node]
+            if keep:
+                rated[node] = after
+    return moved
+
+
+@kernel
+def take_back(line, start, end, entries, left):
+    """Nothing is on the left again in the nodes of these rows."""
+    first, nodes, _ = entries
+    for i in range(start, end):
+        row = np.int64(row_of(line[i]))
+        for e in range(entry_at(first, row), entry_at(first, row + 1)):
+            for k in range(left.shape[1]):
+                left[nodes[e], k] = 0.0
+
+
+@entry
+def search_level(
+    line,
+    starts,
+    order,
+    n_groups,
+    alone,
+    gaps_to,
+    by_value,
+    entries,
+    target,
+    totals,
+    sums,
+    rated,
+    marks,
+    n_values,
+    disorders,
+):
+    """Rate the cuts of one column for all nodes of a level: the disorder after each; returns that without a cut.
+
+    `line` is the column sorted, group g of equal values its entries starts[g] to starts[g+1]-1, and the rows without
+    a value come after the last group. The groups move to the left in the given order; if `alone`, each goes back
+    before the next one moves. If `by_value`, each row without a value stands for one of every value in its node.
+    """
+    begin_level(line, starts, n_groups, by_value, entries, target, totals, sums, marks, n_values)
+    disorder = 0.0
+    for node in range(len(rated)):
+        rated[node], _ = node_disorder(node, sums, target, gaps_to)
+        disorder += rated[node]
+    before = disorder
+    for j in range(len(disorders)):
+        start, end = starts[order[j]], starts[order[j] + 1]
+        for i in range(start, end):
+            add_row(sums[0], np.int64(row_of(line[i])), entries, target, marks, np.int64(j))
+        moved = rate_marked(
+            line, start, end, j, by_value, entries, target, sums, rated, marks, n_values, gaps_to, not alone
+        )
+        disorders[j] = disorder + moved
+        if alone:
+            take_back(line, start, end, entries, sums[0])
+        else:
+            disorder += moved
+    return before
+
+
+@entry
+def lowest(disorders, tie):
+    """The position of the lowest disorder; one that is lower by no more than the tie does not count as lower."""
+    best = ZERO
+    for j in range(1, len(disorders)):
+        if disorders[j] < disorders[best] - tie:
+            best = np.int64(j)
+    return best
+
+
+def best_question(
+    run: Run, data: Data, entries: Entries, level: Level, recipe: Recipe, n_threads: int
+) -> Question | None:
+    """The question with the lowest disorder after it, the first column's in a tie; None if nothing can be parted."""
+
+    def search(column: int) -> Question | None:
+        return best_cut(run, data, entries, level, recipe, column)
+
+    best = None
+    tie = TIE_OF_LEVEL * float(level.spread.sum())
+    for question in run_parallel(search, range(len(data.n_codes)), n_threads):
+        if question is not None and (best is None or question.disorder < best.disorder - tie):
+            best = question
+    return best
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """The values of a column that occur, in the order in which they go to the first side."""
+
+    starts: np.ndarray  # where the rows of each begin in the sorted column, and where those without a value do
+    codes: np.ndarray
+    order: np.ndarray
+    alone: bool  # one against all others, rather than one after the other
+    has_gaps: bool
+
+    @property
+    def n_cuts(self) -> int:
+        return len(self.codes) if self.alone and len(self.codes) > 2 else len(self.codes) - 1
+
+
+def group_column(data: Data, entries: Entries, recipe: Recipe, column: int) -> Groups:
+    """The groups of one column. Where missing is a category like any other, it is the last of them."""
+    line = data.keys[column]
+    codes = (line >> CODE_SHIFT).astype(np.int64)
+    is_number = bool(data.is_number[column])
+    known = int(np.searchsorted(codes, data.n_codes[column]))
+    if recipe.gaps == OWN_BRANCH and not is_number:
+        known = len(codes)
+    first_of_group = np.flatnonzero(np.diff(codes[:known], prepend=-1))
+    starts = np.append(first_of_group, known)
+    alone = not is_number and recipe.categorical == ONE_VS_REST
+    order = np.arange(len(first_of_group))
+    if not is_number and not alone and len(order):
+        order = _order_of_groups(data, entries, line, starts, recipe.gaps == EVERY_VALUE)
+    return Groups(starts, codes[first_of_group], order, alone, known < len(codes))
+
+
+def _order_of_groups(data: Data, entries: Entries, line: np.ndarray, starts: np.ndarray, by_value: bool) -> np.ndarray:
+    """Categories by the mean of the target, or the share of the last class, over all nodes together."""
+    goal = (data.classes == data.n_classes - 1).astype(float) if data.n_classes else data.numbers
+    weights, rows = _weights_of_rows(data, entries), rows_of(line)
+    weight = np.add.reduceat(weights[rows[: starts[-1]]], starts[:-1])
+    total = np.add.reduceat((weights * goal)[rows[: starts[-1]]], starts[:-1])
+    if by_value:
+        gaps = rows[starts[-1] :]
+        weight += weights[gaps].sum() / len(weight)
+        total += (weights * goal)[gaps].sum() / len(weight)
+    return np.argsort(total / weight, kind="stable")
+
+
+def _weights_of_rows(data: Data, entries: Entries) -> np.ndarray:
+    """The weight of each row in all nodes together."""
+    return np.bincount(entries.rows, entries.weights, minlength=len(data.rows))
+
+
+def best_cut(run: Run, data: Data, entries: Entries, level: Level, recipe: Recipe, column: int) -> Question | None:
+    """The best question about one column."""
+    groups = group_column(data, entries, recipe, column)
+    # Whether there is a value at all is one more question about numbers; for categories, missing is one of them.
+    asks_for_gaps = recipe.gaps == OWN_BRANCH and groups.has_gaps
+    if len(groups.codes) + asks_for_gaps < 2:
+        return None
+    tie = TIE_OF_LEVEL * float(level.spread.sum())
+    gaps_to = np.zeros(groups.n_cuts + asks_for_gaps, dtype=np.int64)
+    if asks_for_gaps:
+        with_first, _ = rate_cuts(run, data, entries, level, recipe, groups, column, FIRST_SIDE)
+        disorders, before = rate_cuts(run, data, entries, level, recipe, groups, column, SECOND_SIDE)
+        weights = _weights_of_rows(data, entries)[rows_of(data.keys[column])]
+        passed = np.cumsum(np.add.reduceat(weights[: groups.starts[-1]], groups.starts[:-1]))
+        heavier_first = 2.0 * passed >= passed[-1]
+        to_second = np.where(np.abs(with_first - disorders) <= tie, ~heavier_first, disorders < with_first)
+        to_second[-1] = True
+        disorders, gaps_to = np.where(to_second, disorders, with_first), to_second.astype(np.int64)
+    else:
+        side = NO_SIDE if recipe.gaps in (*LEAVES_OUT, EVERY_VALUE) else BETTER_SIDE
+        disorders, before = rate_cuts(run, data, entries, level, recipe, groups, column, side)
+    at = int(run(lowest)(disorders, tie))
+    disorder = float(disorders[at])
+    if recipe.gaps in LEAVES_OUT:
+        disorder += float(level.spread.sum()) - before
+    elif recipe.criterion in (SQUARED_ERROR, POISSON):
+        disorder += float(level.spread.sum())
+    return _question(data, groups, column, at, disorder, int(gaps_to[at]))
+
+
+def _question(data: Data, groups: Groups, column: int, at: int, disorder: float, gaps_to: int) -> Question:
+    """The question of one cut. Rows without a value alone on one side are the first, so that every category is not."""
+    n_codes = int(data.n_codes[column])
+    if data.is_number[column]:
+        return Question(column, disorder, int(groups.codes[at]), np.empty(0, bool), gaps_to)
+    first = np.zeros(n_codes + 1, dtype=bool)
+    first[groups.codes[groups.order[[at]] if groups.alone else groups.order[: at + 1]]] = True
+    occurs = np.zeros(n_codes + 1, dtype=bool)
+    occurs[groups.codes] = True
+    if occurs[n_codes] and not first[n_codes] and first[occurs].sum() == occurs.sum() - 1:
+        first = ~first & occurs
+    return Question(column, disorder, -1, first, int(not first[n_codes]))
+
+
+def rate_cuts(
+    run: Run, data: Data, entries: Entries, level: Level, recipe: Recipe, groups: Groups, column: int, gaps_to: np.int64
+) -> tuple[np.ndarray, float]:
+    """The disorder after each cut of a column, and that without any."""
+    n_nodes, width = level.totals.shape
+    disorders = np.empty(groups.n_cuts + (gaps_to in (FIRST_SIDE, SECOND_SIDE)))
+    room = [np.empty((size, width)) for size in (n_nodes, n_nodes, n_nodes, 2)]
+    before = run(search_level)(
+        data.keys[column],
+        groups.starts,
+        groups.order,
+        len(groups.codes),
+        groups.alone,
+        gaps_to,
+        recipe.gaps == EVERY_VALUE,
+        (entries.first, entries.nodes, entries.weights),
+        (data.classes, data.numbers, level.means, data.n_classes, recipe.criterion),
+        level.totals,
+        (*room, np.empty(max(data.n_classes, 1))),
+        np.empty(n_nodes),
+        np.empty(n_nodes, np.int64),
+        np.empty(n_nodes, np.int64),
+        disorders,
+    )
+    return disorders, float(before)

@@ -1,0 +1,367 @@
+"""The growth loop: take a node, send its rows to the branches of its split, search the children for theirs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from treewright.encoding.midpoints import midpoint
+from treewright.engines.exact.absolute import prepare_medians
+from treewright.engines.exact.criteria import ABSOLUTE_ERROR, POISSON
+from treewright.engines.exact.impurity import has_refused
+from treewright.engines.exact.independence import chance_of_split
+from treewright.engines.exact.layout import (
+    ALL_BRANCHES,
+    BIT_SET,
+    CLOSE,
+    EVERY_VALUE,
+    FRACTIONAL,
+    LEAF_NODE,
+    MOST_SURROGATES,
+    MULTIWAY,
+    MULTIWAY_SPLIT,
+    OWN_BRANCH,
+    SUBSET_SPLIT,
+    SURROGATE,
+    THRESHOLD_SPLIT,
+    ZERO,
+    has_bit,
+)
+from treewright.engines.exact.partition import (
+    divide_columns,
+    divide_line,
+    divide_rows,
+    mark_branches,
+    place_branches,
+    share_out,
+    take_shares,
+)
+from treewright.engines.exact.search import measure_classes, measure_numbers, search_node
+from treewright.engines.exact.surrogates import find_surrogates, settle_gaps
+from treewright.engines.exact.workspace import add_node, close_work, open_work
+from treewright.runtime.draws import draw_below, seed_of_branch
+from treewright.runtime.jit import entry, kernel
+
+# The mark of a measured node that may be split, in the place of its kind, until it is searched.
+OPEN_NODE = 255
+
+
+@kernel
+def measure(work, node, numbers):
+    """Describe a node by its rows, and tell whether it may be split."""
+    lo, hi = work.node_lo[node], work.node_hi[node]
+    if hi == lo:
+        return False
+    if numbers is None:
+        weight, spread, pure = measure_classes(work, lo, hi)
+        for k in range(work.n_classes):
+            work.node_distribution[node, k] = work.totals[k]
+    else:
+        weight, mean, spread, pure = measure_numbers(work, lo, hi)
+        work.node_mean[node] = mean
+        work.node_distribution[node, 0] = mean
+    work.node_weight[node] = weight
+    work.node_spread[node] = spread
+    size = rows_in(work, lo, hi)
+    return not (
+        pure
+        or work.node_depth[node] >= work.max_depth
+        or size < work.min_samples_split
+        or (weight if work.quinlan else size) < 2 * work.min_samples_leaf - CLOSE
+    )
+
+
+@kernel
+def rows_in(work, lo, hi):
+    """The number of rows in a part of the row list, where a part of a row counts as such."""
+    if len(work.shares) == 0 or work.quinlan:
+        return np.float64(hi - lo)
+    size = 0.0
+    for i in range(lo, hi):
+        size += work.shares[i]
+    return size + CLOSE
+
+
+@kernel
+def stand_at(work, node, numbers):
+    """Make a measured node the one that is searched."""
+    lo, hi = work.node_lo[node], work.node_hi[node]
+    work.lo, work.hi = lo, hi
+    work.weight = work.node_weight[node]
+    work.spread = work.node_spread[node]
+    work.disorder = 0.0 if work.criterion == POISSON else work.spread
+    work.mean = work.node_mean[node]
+    work.min_leaf_weight = 0.0
+    if numbers is None:
+        for k in range(work.n_classes):
+            work.totals[k] = work.node_distribution[node, k]
+        return
+    if work.criterion == ABSOLUTE_ERROR:
+        prepare_medians(work, lo, hi)
+
+
+@kernel
+def threshold_in(work, slot):
+    """The number a threshold split asks for, between the last value of one side and the first of the other."""
+    column, cut, after = work.slot_column[slot], work.slot_cut[slot], work.slot_after[slot]
+    if after == work.n_codes[column]:
+        return np.inf  # rows with a value on one side, those without on the other
+    start = work.value_start[column]
+    below = work.values[start + cut]
+    if not np.isnan(work.slot_drawn[slot]):
+        return work.slot_drawn[slot]
+    if work.fixed_cuts[column]:
+        return below
+    above = work.values[start + after]
+    return midpoint(below, above)
+
+
+@kernel
+def keep_set(work, node, slot):
+    """Copy the category set of a slot to the tree, in the shorter of its two forms."""
+    n_codes = work.n_codes[work.slot_column[slot]]
+    n_words = (n_codes + 63) // 64
+    words, first = work.slot_words, slot * work.n_words
+    start = work.n_set_words
+    at = start + 1
+    for w in range(n_words):
+        # Of many categories few occur in a small node: most words are empty.
+        if words[first + w] == 0 or at - start > n_words:
+            continue
+        for code in range(64 * w, min(64 * w + 64, n_codes)):
+            if has_bit(words, first, code):
+                work.set_words[at] = code
+                at += 1
+    work.set_words[start] = np.uint64(at - start - 1)
+    if at - start > n_words:
+        work.set_words[start] = BIT_SET
+        at = start + 1
+        for w in range(n_words):
+            work.set_words[at] = words[first + w]
+            at += 1
+    work.node_set_start[node] = start
+    work.n_set_words = at
+
+
+@kernel
+def find_split(work, node, numbers, extras):
+    """Search a measured node for its split and write it down; False if it stays a leaf."""
+    take_shares(work, node)
+    stand_at(work, node, numbers)
+    search_node(work, work.node_seed[node], numbers)
+    if work.filled == 0:
+        return False
+    slot = draw_below(work.state, work.filled) if work.among > 1 else ZERO
+    gain = work.slot_gain[slot] / work.weight
+    if work.min_gain > 0.0 and gain < work.min_gain:
+        return False
+    kind = work.slot_kind[slot]
+    work.node_kind[node] = kind
+    work.node_column[node] = work.slot_column[slot]
+    work.node_missing[node] = work.slot_missing[slot]
+    work.node_gain[node] = max(gain, 0.0)
+    work.node_n_children[node] = 2
+    if kind == THRESHOLD_SPLIT:
+        work.node_cut[node] = work.slot_cut[slot]
+        work.node_threshold[node] = threshold_in(work, slot)
+    if kind == MULTIWAY_SPLIT:
+        work.node_n_children[node] = work.n_codes[work.slot_column[slot]]
+        if work.gaps == OWN_BRANCH and work.has_missing[work.slot_column[slot]]:
+            work.node_missing[node] = work.node_n_children[node]
+            work.node_n_children[node] += 1
+    if kind == SUBSET_SPLIT:
+        keep_set(work, node, slot)
+    if spreads(work):
+        work.node_missing[node] = -1
+    if extras is not None and numbers is None and work.max_p_value < 1.0:
+        mark_branches(work, node)
+        if chance_of_split(work, node) > work.max_p_value:
+            undo_split(work, node)
+            return False
+    return True
+
+
+@kernel
+def spreads(work):
+    """Do rows without a value go down several branches?"""
+    return work.gaps == FRACTIONAL or work.gaps == EVERY_VALUE or work.gaps == ALL_BRANCHES
+
+
+@kernel
+def undo_split(work, node):
+    """Make a leaf again of a node whose split was found but is not taken."""
+    work.node_kind[node] = LEAF_NODE
+    work.node_column[node] = -1
+    work.node_threshold[node] = np.nan
+    work.node_missing[node] = 0
+    work.node_n_children[node] = 0
+    work.node_set_start[node] = -1
+    work.node_gain[node] = 0.0
+
+
+@kernel
+def divide(work, node, numbers, extras):
+    """Send a node's rows to its branches, which are marked, and measure the children; returns the first child.
+
+    The sorted columns are only divided if some child may be split further.
+    """
+    n_children = np.int64(work.node_n_children[node])
+    if extras is not None and work.gaps == SURROGATE:
+        find_surrogates(work, node)
+        settle_gaps(work, node)
+    n_gaps = work.sizes[n_children]
+    divide_rows(work, node)
+    if work.target_line >= 0:
+        divide_line(work, node, work.target_line)
+    first = work.n_nodes
+    work.node_first_child[node] = first
+    end = place_branches(work, node) if n_gaps > 0 else work.node_hi[node]
+    lo = work.starts[0] if n_gaps > 0 else work.node_lo[node]
+    some_open = False
+    for b in range(n_children):
+        size = work.sizes[b]
+        if n_gaps > 0 and work.branch_share[b] > 0.0:
+            size += n_gaps
+        seed = seed_of_branch(work.node_seed[node], b)
+        child = add_node(work, lo, lo + size, work.node_depth[node] + 1, seed)
+        if spreads(work):
+            work.node_share[child] = work.branch_share[b]
+        lo += size
+        take_shares(work, child)
+        if measure(work, child, numbers):
+            work.node_kind[child] = OPEN_NODE
+            some_open = True
+    if some_open:
+        divide_columns(work, node)
+    binary = work.node_kind[node] != MULTIWAY_SPLIT
+    if work.n_gaps_here == 0 and binary and work.gaps != SURROGATE and not spreads(work):
+        # No row tells which side is better for gaps: they follow the heavier one.
+        work.node_missing[node] = 0 if work.node_weight[first] >= work.node_weight[first + 1] else 1
+    work.n_positions = max(work.n_positions, end)
+    return first
+
+
+@kernel
+def words_of_sets(work, n_children):
+    """Room for the category sets of the splits of all children, and the maps of a node's surrogates."""
+    n_words = ZERO if work.categorical == MULTIWAY else n_children * (work.n_words + 66)
+    if work.gaps == SURROGATE:
+        # A map names each category of its column, with its branch.
+        n_words += MOST_SURROGATES * (2 * 64 * work.n_words + 1)
+    return n_words
+
+
+@kernel
+def prepare_division(work, node):
+    """Mark the branches of a node's rows; returns how long the row list must be to divide it."""
+    take_shares(work, node)
+    mark_branches(work, node)
+    if not spreads(work):
+        return ZERO
+    share_out(work, node)
+    return place_branches(work, node)
+
+
+@kernel
+def comes_first(work, a, b):
+    """Is node `a` to be divided before node `b`? The larger total gain with a limit on leaves, else the later found."""
+    if work.max_leaf_nodes == 0:
+        return a > b
+    gain_a = work.node_gain[a] * work.node_weight[a]
+    gain_b = work.node_gain[b] * work.node_weight[b]
+    return gain_a > gain_b or (gain_a == gain_b and a < b)
+
+
+@kernel
+def push(work, node):
+    """Add a node to the waiting ones, a binary heap with the next node at its top."""
+    heap = work.heap
+    at = work.n_waiting
+    while at > 0 and comes_first(work, node, heap[(at - 1) // 2]):
+        heap[at] = heap[(at - 1) // 2]
+        at = (at - 1) // 2
+    heap[at] = node
+    work.n_waiting += 1
+
+
+@kernel
+def pop(work):
+    """Take the next node off the heap."""
+    heap = work.heap
+    work.n_waiting -= 1
+    size = work.n_waiting
+    top, last = heap[0], heap[size]
+    at = 0
+    while 2 * at + 1 < size:
+        child = 2 * at + 1
+        if child + 1 < size and comes_first(work, heap[child + 1], heap[child]):
+            child += 1
+        if not comes_first(work, heap[child], last):
+            break
+        heap[at] = heap[child]
+        at = child
+    heap[at] = last
+    return top
+
+
+@kernel
+def defer(work, node):
+    work.deferred[work.n_deferred] = node
+    work.n_deferred += 1
+
+
+@kernel
+def settle(work, node, defer_above, defer_below, numbers, extras):
+    """Find the split of a node that may be split and let it wait, or leave it for later if its size is right."""
+    work.node_kind[node] = LEAF_NODE
+    if defer_above < work.node_hi[node] - work.node_lo[node] <= defer_below:
+        defer(work, node)
+    elif find_split(work, node, numbers, extras):
+        push(work, node)
+
+
+@kernel
+def begin(work, lo, hi, depth, seed, numbers, extras):
+    """Enter the root."""
+    root = add_node(work, lo, hi, depth, seed)
+    work.n_leaves = 1
+    take_shares(work, root)
+    if measure(work, root, numbers):
+        settle(work, root, ZERO, ZERO, numbers, extras)
+
+
+@entry
+def grow(
+    arrays, recipe, weighted, n_classes, target_line, lo, hi, depth, seed, defer_above, defer_below, numbers, extras
+):
+    """Grow the tree of the rows lo..hi-1 of the row list; `numbers` is None for a class target.
+
+    `extras` is None unless surrogates or the chi-squared test are asked for: what is None is not compiled.
+
+    Nodes of more than `defer_above` and at most `defer_below` rows that could be split are left alone and noted in
+    `deferred`, so that each can be grown as a tree of its own, at the same time as the others. When the arrays are
+    full, `progress` tells how much more room is wanted, and a second call goes on from there.
+    """
+    work = open_work(arrays, recipe, weighted, n_classes, target_line)
+    work.in_place = work.max_leaf_nodes == 0 and defer_below == 0
+    if work.n_nodes == 0:
+        work.n_positions = hi
+        begin(work, lo, hi, depth, seed, numbers, extras)
+    while work.n_waiting > 0 and not has_refused(work):
+        node = work.heap[0]
+        n_children = np.int64(work.node_n_children[node])
+        n_words = words_of_sets(work, n_children)
+        no_room = work.n_nodes + n_children > len(work.node_kind)
+        rows_wanted = prepare_division(work, node) - len(work.rows)
+        if no_room or work.n_set_words + n_words > len(work.set_words) or rows_wanted > 0:
+            close_work(work, n_children, n_words, rows_wanted)
+            return
+        node = pop(work)
+        if work.max_leaf_nodes > 0 and work.n_leaves + n_children - 1 > work.max_leaf_nodes:
+            undo_split(work, node)
+            continue
+        work.n_leaves += n_children - 1
+        first = divide(work, node, numbers, extras)
+        for child in range(first, first + n_children):
+            if work.node_kind[child] == OPEN_NODE:
+                settle(work, child, defer_above, defer_below, numbers, extras)
+    close_work(work, ZERO, ZERO, ZERO)

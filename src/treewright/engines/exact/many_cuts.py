@@ -1,0 +1,357 @@
+"""Rating many cuts of a column at a time, where no loop of its own is faster.
+
+The figures of the cuts wait in a queue until there are enough of them. So loops stay short, and a criterion of the
+user's is asked about many cuts in one call: that of a single one would take as long as what it does.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from treewright.encoding.keys import code_of, row_of
+from treewright.engines.exact.criteria import (
+    ABSOLUTE_ERROR,
+    ERROR,
+    GAIN_RATIO,
+    OWN,
+    class_disorder,
+    join_moments,
+    moments_disorder,
+)
+from treewright.engines.exact.impurity import ask_all, disorder_of_moments
+from treewright.engines.exact.layout import LINE, NO, ONE, OWN_BRANCH, ZERO, clear, label_of
+from treewright.engines.exact.slots import keep_cut, slot_floor, tie_width
+from treewright.engines.exact.thresholds import (
+    begin_sides,
+    leaves_gaps_out,
+    rate_gaps_apart,
+    spreads_over_values,
+    takes_a_side,
+)
+from treewright.runtime.jit import kernel
+
+NO_ROWS = np.uint64(0)
+TWO_SIDES = np.uint64(2)
+FOUR_SIDES = np.uint64(4)
+LINE_LENGTH = np.uint64(LINE)
+TWO_LINES = np.uint64(2 * LINE)
+QUARTER, TWO_QUARTERS, THREE_QUARTERS = (np.uint64(quarters * LINE // 4) for quarters in (1, 2, 3))
+
+
+@kernel
+def rates_many_cuts(work):
+    """Are all cuts of the column rated, by what their two sides are alone?"""
+    return not (
+        work.criterion == ERROR
+        or work.criterion == GAIN_RATIO
+        or work.criterion == ABSOLUTE_ERROR
+        or work.class_boundaries
+        or work.random_cuts
+        or spreads_over_values(work)
+    )
+
+
+@kernel
+def queue_sides(figures, place, left, known, n_classes):
+    """Write down the class weights of both sides of a cut; returns the weights of the sides."""
+    right_place = place + n_classes
+    left_weight = right_weight = 0.0
+    for k in range(n_classes):
+        of_left, of_right = left[k], max(known[k] - left[k], 0.0)
+        figures[place + k] = of_left
+        figures[right_place + k] = of_right
+        left_weight += of_left
+        right_weight += of_right
+    return left_weight, right_weight
+
+
+@kernel
+def add_gaps(figures, place, missing, n_classes):
+    """Let the rows without a value join a side; returns their weight."""
+    weight = 0.0
+    for k in range(n_classes):
+        figures[place + k] += missing[k]
+        weight += missing[k]
+    return weight
+
+
+@kernel
+def queue_cut(queue, place, cut, sides, n_classes, sided):
+    """Let a cut wait to be rated; returns where the next one may wait.
+
+    `cut` are the codes before and after it and the rows before it, `sides` the class weights before it, those of all
+    known rows and those of the rows without a value. Where the latter take a side, there are two ways: they are first
+    on the left, then on the right.
+    """
+    figures, weights, codes = queue
+    left, known, missing = sides
+    codes[place], codes[place + ONE] = cut[0], cut[1]
+    weights[place], weights[place + ONE] = queue_sides(figures, place * n_classes, left, known, n_classes)
+    if not sided:
+        return place + TWO_SIDES
+    weights[place] += add_gaps(figures, place * n_classes, missing, n_classes)
+    place += TWO_SIDES
+    codes[place] = cut[2]
+    weights[place], weights[place + ONE] = queue_sides(figures, place * n_classes, left, known, n_classes)
+    weights[place + ONE] += add_gaps(figures, (place + ONE) * n_classes, missing, n_classes)
+    return place + TWO_SIDES
+
+
+@kernel
+def measure_queue(work, n_sides):
+    """Write the disorder of each side that waits into `answers`."""
+    figures, weights, answers, totals = work.figures, work.side_weights, work.answers, work.totals
+    n_classes, criterion = np.uint64(work.n_classes), work.criterion
+    if criterion != OWN:
+        for side in range(n_sides):
+            start = side * n_classes
+            answers[side] = class_disorder(figures[start : start + n_classes], weights[side], criterion)
+        return
+    if work.weighted:
+        for side in range(n_sides):
+            if weights[side] <= 0.0:
+                # It counts nothing: the function is asked about the whole node instead.
+                for k in range(n_classes):
+                    figures[side * n_classes + k] = totals[k]
+    ask_all(work, figures, np.int64(n_sides))
+    for side in range(n_sides):
+        answers[side] *= weights[side]
+
+
+@kernel
+def rate_queue(work, column, n_sides, known_rows, sided):
+    """Rate the cuts that wait, in their order."""
+    measure_queue(work, n_sides)
+    answers, weights, codes, base, floor = work.answers, work.side_weights, work.cut_codes, work.base, slot_floor(work)
+    for left in range(NO_ROWS, n_sides, FOUR_SIDES if sided else TWO_SIDES):
+        right = left + ONE
+        gain = base - (answers[left] + answers[right])
+        to_left = weights[left] >= weights[right]
+        if sided:
+            gain, to_left = better_way(work, left, gain, known_rows)
+        if gain > floor:
+            keep_cut(work, gain, gain, column, codes[left], codes[right], to_left, ZERO)
+            floor = slot_floor(work)
+
+
+@kernel
+def better_way(work, place, gain_left, known_rows):
+    """Gain of a cut that waits with the rows without a value on the better side; is that the left?"""
+    answers, weights = work.answers, work.side_weights
+    left, right = place + TWO_SIDES, place + TWO_SIDES + ONE
+    gain_right = work.base - (answers[left] + answers[right])
+    left_rows = work.cut_codes[left]
+    heavier = weights[left] >= weights[place + ONE]
+    return choose_side(work, gain_left, gain_right, left_rows, known_rows - left_rows, heavier)
+
+
+@kernel
+def choose_side(work, gain_left, gain_right, left_rows, right_rows, left_is_heavier):
+    """The gain with the rows without a value on the better side, and if that is the left.
+
+    Of two as good ones they take the heavier. A side that is too small without them is not admissible.
+    """
+    margin, n_missing = work.min_samples_leaf, work.n_missing
+    allowed_left = left_rows + n_missing >= margin and right_rows >= margin
+    allowed_right = left_rows >= margin and right_rows + n_missing >= margin
+    if not allowed_left and not allowed_right:
+        return -np.inf, left_is_heavier
+    to_left = left_is_heavier
+    if allowed_left != allowed_right:
+        to_left = allowed_left
+    elif abs(gain_left - gain_right) > tie_width(work):
+        to_left = gain_left > gain_right
+    return gain_left if to_left else gain_right, to_left
+
+
+@kernel
+def scan_keys_many(work, keys, column):
+    """Rate all cuts of a sorted column."""
+    known_rows, sided = len(keys) - work.n_missing, takes_a_side(work)
+    clear(work.missing, work.n_classes)
+    for i in range(known_rows, len(keys)):
+        work.missing[label_of(keys[i], work)] += work.weights[row_of(keys[i])]
+    begin_sides(work, ZERO)
+    n, n_classes, room = np.uint64(known_rows), np.uint64(work.n_classes), np.uint64(len(work.cut_codes))
+    margin, more = np.uint64(work.min_samples_leaf), np.uint64(work.n_missing if sided else ZERO)
+    weighted, weights, left = work.weighted, work.weights, work.left
+    queue, sides = (work.figures, work.side_weights, work.cut_codes), (left, work.known, work.missing)
+    previous, place = code_of(keys[0]), NO_ROWS
+    for i in range(n):
+        key = keys[i]
+        code = code_of(key)
+        if code != previous:
+            if i + more >= margin and n - i + more >= margin:
+                place = queue_cut(queue, place, (previous, code, np.int64(i)), sides, n_classes, sided)
+                if place == room:
+                    rate_queue(work, column, place, known_rows, sided)
+                    place = NO_ROWS
+            previous = code
+        left[label_of(key, work)] += weights[row_of(key)] if weighted else 1.0
+    rate_queue(work, column, place, known_rows, sided)
+    rate_gaps_apart(work, column, known_rows)
+
+
+@kernel
+def scan_counts_many(work, column):
+    """Rate all cuts of a counted column."""
+    counts, left, present = work.counts, work.left, work.present
+    queue, sides = (work.figures, work.side_weights, work.cut_codes), (left, work.known, work.missing)
+    known_rows, margin, sided = work.hi - work.lo - work.n_missing, work.min_samples_leaf, takes_a_side(work)
+    for k in range(work.n_classes):
+        work.missing[k] = counts[work.n_codes[column], k] if work.n_missing > 0 else 0.0
+    begin_sides(work, ZERO)
+    n_classes, room = np.uint64(work.n_classes), np.uint64(len(work.cut_codes))
+    more = work.n_missing if sided else ZERO
+    left_rows, place = ZERO, NO_ROWS
+    for p in range(work.n_present):
+        code = present[p]
+        if p > 0 and left_rows + more >= margin and known_rows - left_rows + more >= margin:
+            place = queue_cut(queue, place, (present[p - 1], code, left_rows), sides, n_classes, sided)
+            if place == room:
+                rate_queue(work, column, place, known_rows, sided)
+                place = NO_ROWS
+        left_rows += work.code_rows[code]
+        for k in range(n_classes):
+            left[k] += counts[code, k]
+    rate_queue(work, column, place, known_rows, sided)
+    rate_gaps_apart(work, column, known_rows)
+
+
+@kernel
+def queue_side(figures, place, weight, mean, squares):
+    """Let a side of a cut wait to be measured."""
+    figures[place], figures[LINE_LENGTH + place], figures[TWO_LINES + place] = weight, mean, squares
+
+
+@kernel
+def measure_sides(work, start, n_waiting, out, at, backward):
+    """Write the disorders of the sides that wait from `start` on into `out`, from `at` on; returns the next place."""
+    answers, side_weights, moments, criterion = work.answers, work.side_weights, work.moments, work.criterion
+    weights, means = work.figures[start:LINE], work.figures[LINE + start : 2 * LINE]
+    squares = work.figures[2 * LINE + start :]
+    n, step = np.int64(n_waiting), np.int64(-1 if backward else 1)
+    if criterion != OWN:
+        for c in range(n):
+            out[at + step * c] = moments_disorder(weights[c], means[c], squares[c], work.mean, criterion)
+        return at + step * n
+    for c in range(n):
+        side_weights[c] = weights[c]
+    if work.weighted:
+        for c in range(n):
+            if weights[c] <= 0.0:
+                # It counts nothing: the function is asked about the whole node instead.
+                weights[c], means[c], squares[c] = moments[0], moments[1], moments[2]
+    for c in range(n):
+        squares[c] /= weights[c]
+    ask_all(work, work.figures[start:], n)
+    for c in range(n):
+        out[at + step * c] = side_weights[c] * answers[c]
+    return at + step * n
+
+
+@kernel
+def all_differ(keys, known):
+    """Do the known rows of a sorted column have different values?"""
+    for i in range(ONE, np.uint64(known)):
+        if code_of(keys[i]) == code_of(keys[i - ONE]):
+            return False
+    return True
+
+
+@kernel
+def moments_of(work, keys, start, end):
+    """Weight, mean and squared deviations of the targets of some rows of a sorted column."""
+    weight = mean = squares = 0.0
+    for i in range(start, end):
+        row = row_of(keys[i])
+        weight, mean, squares = join_moments(weight, mean, squares, work.weights[row], work.numbers[row], 0.0)
+    return weight, mean, squares
+
+
+@kernel
+def scan_keys_moments(work, keys, column):
+    """Rate all cuts of a sorted column of different values.
+
+    Of equal values the sums would depend on the order of their rows, and mirror images of a column not be a tie. The
+    sides before the cuts are measured from the first row on and those after them from the last, in step, so that
+    one does not wait for the other's sums (Welford 1962: equal numbers have exactly no deviation). Where rows without a
+    value take a side, each side is measured with them as well.
+    """
+    known_rows, sided = len(keys) - work.n_missing, takes_a_side(work)
+    gaps = moments_of(work, keys, known_rows, len(keys))
+    n, margin, more = np.uint64(known_rows), np.uint64(work.min_samples_leaf), np.uint64(work.n_missing if sided else 0)
+    weighted, weights, numbers, figures = work.weighted, work.weights, work.numbers, work.figures
+    weight_before = work.weight_before
+    low_weight = low_mean = low_squares = high_weight = high_mean = high_squares = 0.0
+    n_before = n_after = ZERO
+    low_waiting = high_waiting = NO_ROWS
+    for i in range(ONE, n):
+        j = n - i
+        low, high = row_of(keys[i - ONE]), row_of(keys[j])
+        low_apart, high_apart = numbers[low] - low_mean, numbers[high] - high_mean
+        if weighted:
+            low_total, high_total = low_weight + weights[low], high_weight + weights[high]
+            low_share = weights[low] / low_total if low_total > 0.0 else 0.0
+            high_share = weights[high] / high_total if high_total > 0.0 else 0.0
+        else:
+            low_total = high_total = low_weight + 1.0
+            low_share = high_share = 1.0 / low_total
+        low_squares += low_apart * low_apart * (low_weight * low_share)
+        high_squares += high_apart * high_apart * (high_weight * high_share)
+        low_mean += low_apart * low_share
+        high_mean += high_apart * high_share
+        low_weight, high_weight = low_total, high_total
+        if i + more >= margin and j + more >= margin:
+            if code_of(keys[i]) != code_of(keys[i - ONE]):
+                queue_side(figures, low_waiting, low_weight, low_mean, low_squares)
+                weight_before[n_before + np.int64(low_waiting)] = low_weight
+                if sided:
+                    joined = join_moments(low_weight, low_mean, low_squares, *gaps)
+                    queue_side(figures, TWO_QUARTERS + low_waiting, *joined)
+                low_waiting += ONE
+            if code_of(keys[j]) != code_of(keys[j - ONE]):
+                queue_side(figures, QUARTER + high_waiting, high_weight, high_mean, high_squares)
+                if sided:
+                    joined = join_moments(high_weight, high_mean, high_squares, *gaps)
+                    queue_side(figures, THREE_QUARTERS + high_waiting, *joined)
+                high_waiting += ONE
+        if max(low_waiting, high_waiting) == QUARTER or j == ONE:
+            if sided:
+                measure_sides(work, np.int64(TWO_QUARTERS), low_waiting, work.before[1], n_before, NO)
+                measure_sides(work, np.int64(THREE_QUARTERS), high_waiting, work.after[1], n_after, NO)
+            n_before = measure_sides(work, ZERO, low_waiting, work.before[0], n_before, NO)
+            n_after = measure_sides(work, np.int64(QUARTER), high_waiting, work.after[0], n_after, NO)
+            low_waiting = high_waiting = NO_ROWS
+    last = row_of(keys[known_rows - 1])
+    known = join_moments(low_weight, low_mean, low_squares, weights[last], numbers[last], 0.0)
+    if leaves_gaps_out(work):
+        work.base = disorder_of_moments(work, *known)
+    rate_cuts_between(work, keys, column, n_before, known[0])
+    if work.gaps == OWN_BRANCH and min(known_rows, work.n_missing) >= max(work.min_samples_leaf, 1):
+        gain = work.disorder - (disorder_of_moments(work, *known) + disorder_of_moments(work, *gaps))
+        if gain > -np.inf:
+            keep_cut(work, gain, gain, column, work.n_codes[column] - 1, work.n_codes[column], NO, ZERO)
+
+
+@kernel
+def rate_cuts_between(work, keys, column, n_cuts, known_weight):
+    """Rate the cuts of which `before` has the disorder of one side and `after`, from the last on, that of the other."""
+    n, margin, sided = np.uint64(len(keys) - work.n_missing), np.uint64(work.min_samples_leaf), takes_a_side(work)
+    floor, base, more = slot_floor(work), work.base, np.uint64(work.n_missing if sided else 0)
+    before, after, before_with, after_with = work.before[0], work.after[0], work.before[1], work.after[1]
+    weight_before, cut, other = work.weight_before, ZERO, n_cuts - 1
+    for i in range(ONE, n):
+        previous, code = code_of(keys[i - ONE]), code_of(keys[i])
+        if previous != code and i + more >= margin and n - i + more >= margin:
+            gain, to_left = base - (before[cut] + after[other]), weight_before[cut] >= known_weight - weight_before[cut]
+            if sided:
+                gain_left, gain_right = (
+                    base - (before_with[cut] + after[other]),
+                    base - (before[cut] + after_with[other]),
+                )
+                gain, to_left = choose_side(work, gain_left, gain_right, np.int64(i), np.int64(n - i), to_left)
+            cut, other = cut + 1, other - 1
+            if gain > floor:
+                keep_cut(work, gain, gain, column, previous, code, to_left, ZERO)
+                floor = slot_floor(work)

@@ -1,0 +1,268 @@
+"""Oblivious trees: all nodes of a level ask the same question.
+
+A row whose value is missing may go down both sides; then a part of it is in each node below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+
+from treewright.encoding.keys import CODE_SHIFT
+from treewright.encoding.midpoints import midpoint
+from treewright.encoding.ranks import Grid
+from treewright.engines.exact.criteria import SQUARED_ERROR
+from treewright.engines.exact.data import make_data
+from treewright.engines.exact.engine import MIN_CELLS_FOR_THREADS, SPREADING, GrownTree, effort_of
+from treewright.engines.exact.layout import (
+    ALL_BRANCHES,
+    CLOSE,
+    EVERY_VALUE,
+    LEAF_NODE,
+    OWN_BRANCH,
+    SUBSET_SPLIT,
+    SURROGATE,
+    THRESHOLD_SPLIT,
+)
+from treewright.engines.exact.level_search import BETTER_SIDE, LEAVES_OUT, NO_SIDE, best_question, node_disorder
+from treewright.engines.exact.level_surrogates import find_stand_ins, gather_stand_ins, lines_of, rows_of
+from treewright.engines.exact.levels import Entries, Level, Question
+from treewright.engines.exact.workspace import Data, Recipe
+from treewright.runtime.forms import Run, choose_form
+from treewright.runtime.threads import usable_threads
+from treewright.table.column import Column
+
+
+def grow_oblivious(
+    columns: Sequence[Column],
+    values: np.ndarray,
+    *,
+    recipe: Recipe,
+    labels: np.ndarray | None = None,
+    numbers: np.ndarray | None = None,
+    weights: np.ndarray,
+    n_classes: int = 0,
+    grid: Grid = None,
+    seed: int = 0,
+    n_jobs: int | None = None,
+) -> GrownTree:
+    """Grow an oblivious tree of at most `recipe.max_depth` levels; nothing in it is random."""
+    run = choose_form(effort_of(values.size, n_classes, recipe.criterion))
+    n_threads = usable_threads(n_jobs) if values.size >= MIN_CELLS_FOR_THREADS else 1
+    data = make_data(
+        run,
+        columns,
+        values,
+        labels=labels,
+        numbers=numbers,
+        weights=weights,
+        n_classes=n_classes,
+        grid=grid,
+        all_sorted=True,
+        n_threads=n_threads,
+    )
+    every_row = np.arange(len(data.rows))
+    entries = Entries.of(every_row, np.zeros(len(data.rows), np.int64), data.weights, len(data.rows))
+    levels = [Level.of(data, entries, np.zeros(1), recipe.criterion)]
+    while len(levels) <= recipe.max_depth and not levels[-1].is_pure:
+        question = best_question(run, data, entries, levels[-1], recipe, n_threads)
+        if question is None:
+            break
+        gain = levels[-1].spread.sum() - question.disorder
+        if recipe.min_gain > 0 and gain < recipe.min_gain * entries.weights.sum():
+            break
+        levels[-1], entries, share = divide_level(run, data, values, entries, levels[-1], question, recipe)
+        levels.append(Level.of(data, entries, share, recipe.criterion))
+    return join_levels(data, levels, recipe)
+
+
+def divide_level(
+    run: Run, data: Data, values: np.ndarray, entries: Entries, level: Level, question: Question, recipe: Recipe
+) -> tuple[Level, Entries, np.ndarray]:
+    """Send the rows of a level to the next: the level with its question, the entries, and the shares of the nodes."""
+    codes = _codes_of(data, question.column)
+    side = _side_of_rows(data, question, codes)
+    n_nodes = len(level.rows)
+    level = replace(level, question=question)
+    if recipe.gaps in LEAVES_OUT:
+        level = replace(level, gained=_gain_of_known(data, entries, level, side[entries.rows], recipe.criterion))
+    if recipe.gaps in SPREADING:
+        share = _shares(entries, side[entries.rows], codes[entries.rows], n_nodes, recipe.gaps == EVERY_VALUE)
+        level = replace(level, missing_branch=np.full(n_nodes, -1))
+        whole = recipe.gaps == ALL_BRANCHES
+        return level, entries.spread(side[entries.rows], share, whole, len(data.rows)), share
+    if recipe.gaps == SURROGATE:
+        stand_ins = find_stand_ins(run, data, lines_of(data), side, 2, question.column)
+        level = replace(level, stand_ins=stand_ins, missing_branch=np.full(n_nodes, stand_ins.heaviest))
+        side = stand_ins.settle(values, side, 2)
+    elif recipe.gaps == OWN_BRANCH:
+        gaps_to = question.gaps_to if (side == 2).any() else _heavier_side(data, side)
+        level = replace(level, missing_branch=np.full(n_nodes, gaps_to))
+        side = np.where(side == 2, gaps_to, side)
+    else:
+        better = _better_sides(data, entries, level, side, recipe.criterion)
+        level = replace(level, missing_branch=better)
+        side = np.where(side == 2, better[entries.nodes], side)
+    return level, entries.part(side), np.zeros(2 * n_nodes)
+
+
+def _codes_of(data: Data, column: int) -> np.ndarray:
+    """The code of each row in one column."""
+    line = data.keys[column]
+    codes = np.empty(len(line), dtype=np.int64)
+    codes[rows_of(line)] = (line >> CODE_SHIFT).astype(np.int64)
+    return codes
+
+
+def _side_of_rows(data: Data, question: Question, codes: np.ndarray) -> np.ndarray:
+    """The side of each row, 2 where its value is missing."""
+    side = np.where(codes <= question.cut, 0, 1) if question.cut >= 0 else np.where(question.first[codes], 0, 1)
+    return np.where(codes < data.n_codes[question.column], side, 2)
+
+
+def _heavier_side(data: Data, side: np.ndarray) -> int:
+    weight = np.bincount(side, data.weights, minlength=2)
+    return int(weight[1] > weight[0])
+
+
+def _sums_by_side(data: Data, entries: Entries, level: Level, side: np.ndarray, criterion: int) -> np.ndarray:
+    """What the rows on each side of each node add up to, those without a value on side 2; `side` is that of entries."""
+    sums = np.zeros((3, len(level.rows), max(data.n_classes, 2)))
+    if data.n_classes:
+        np.add.at(sums, (side, entries.nodes, data.classes[entries.rows].astype(np.intp)), entries.weights)
+        return sums[:, :, : data.n_classes]
+    numbers = data.numbers[entries.rows]
+    numbers = numbers - level.means[entries.nodes] if criterion == SQUARED_ERROR else numbers
+    np.add.at(sums[:, :, 0], (side, entries.nodes), entries.weights)
+    np.add.at(sums[:, :, 1], (side, entries.nodes), entries.weights * numbers)
+    return sums
+
+
+def _better_sides(data: Data, entries: Entries, level: Level, side: np.ndarray, criterion: int) -> np.ndarray:
+    """The branch of each node where its rows without a value (those on side 2) are best."""
+    sums = _sums_by_side(data, entries, level, side, criterion)
+    weight = sums[:2, :, : data.n_classes or 1].sum(axis=2)
+    branches = np.where(weight[0] >= weight[1], 0, 1)
+    room = (sums[0], sums[0] + sums[1], sums[2], np.empty((2, sums.shape[2])), np.empty(max(data.n_classes, 1)))
+    target = (data.classes, data.numbers, level.means, data.n_classes, criterion)
+    for node in np.flatnonzero(sums[2, :, : data.n_classes or 1].any(axis=1)):
+        branches[node] = int(not node_disorder(node, room, target, BETTER_SIDE)[1])
+    return branches
+
+
+def _gain_of_known(data: Data, entries: Entries, level: Level, side: np.ndarray, criterion: int) -> np.ndarray:
+    """What the question gains at each node, measured by the rows with a value alone, times their weight."""
+    sums = _sums_by_side(data, entries, level, side, criterion)
+    nothing = np.zeros_like(sums[0])
+    known = (sums[0] + sums[1], nothing, np.empty((2, sums.shape[2])), np.empty(max(data.n_classes, 1)))
+    target = (data.classes, data.numbers, level.means, data.n_classes, criterion)
+    gained = np.zeros(len(level.rows))
+    for node in np.flatnonzero(known[0][:, : data.n_classes or 1].any(axis=1)):
+        before, _ = node_disorder(node, (nothing, *known), target, NO_SIDE)
+        after, _ = node_disorder(node, (sums[0], *known), target, NO_SIDE)
+        gained[node] = max(before - after, 0.0)
+    return gained
+
+
+def _shares(entries: Entries, side: np.ndarray, codes: np.ndarray, n_nodes: int, by_value: bool) -> np.ndarray:
+    """The part of its parent's rows without a value that each node of the next level takes.
+
+    It is that of the rows with a value, or of the values that occur. A node where no row has one divides its rows as
+    the whole level does.
+    """
+    known = side < 2
+    child = 2 * entries.nodes[known] + side[known]
+    weights = entries.weights[known]
+    of_level = np.bincount(side[known], weights, minlength=2)
+    if by_value:
+        n_codes = int(codes.max()) + 1
+        child = np.unique(child * n_codes + codes[known]) // n_codes
+        weights = np.ones(len(child))
+        of_level = np.bincount(np.unique(side[known] * n_codes + codes[known]) // n_codes, minlength=2)
+    taken = np.bincount(child, weights, minlength=2 * n_nodes).reshape(n_nodes, 2)
+    taken[taken.sum(axis=1) == 0.0] = of_level
+    share = taken / taken.sum(axis=1, keepdims=True)
+    share[share <= CLOSE] = 0.0
+    return (share / share.sum(axis=1, keepdims=True)).ravel()
+
+
+def join_levels(data: Data, levels: list[Level], recipe: Recipe) -> GrownTree:
+    """The arrays of the finished tree, level by level."""
+    sizes = [len(level.rows) for level in levels]
+    firsts = np.cumsum(sizes) - sizes
+    n_nodes = int(sum(sizes))
+    kind = np.zeros(n_nodes, np.uint8)
+    column = np.full(n_nodes, -1, np.int32)
+    threshold = np.full(n_nodes, np.nan)
+    first_child = np.zeros(n_nodes, np.int32)
+    missing_branch = np.zeros(n_nodes, np.int32)
+    set_start = np.full(n_nodes, -1, np.int64)
+    words: list[np.ndarray] = [np.empty(0, np.uint64)]
+    for index, level in enumerate(levels[:-1]):
+        here = slice(firsts[index], firsts[index] + sizes[index])
+        question = level.question
+        assert question is not None
+        assert level.missing_branch is not None
+        column[here] = question.column
+        missing_branch[here] = level.missing_branch
+        first_child[here] = firsts[index + 1] + 2 * np.arange(sizes[index])
+        kind[here] = THRESHOLD_SPLIT if question.cut >= 0 else SUBSET_SPLIT
+        if question.cut >= 0:
+            threshold[here] = _threshold(data, question)
+        else:
+            set_start[here] = sum(len(word) for word in words)
+            words.append(_set_words(question.first[:-1]))
+    surrogates = None
+    if recipe.gaps == SURROGATE:
+        n_words = sum(len(word) for word in words)
+        surrogates, maps = gather_stand_ins([level.stand_ins for level in levels], sizes, n_words)
+        words.append(maps)
+    weight = np.concatenate([level.weight for level in levels])
+    spread = np.concatenate([level.spread for level in levels])
+    inner = kind != LEAF_NODE
+    return GrownTree(
+        kind=kind,
+        column=column,
+        threshold=threshold,
+        first_child=first_child,
+        n_children=np.where(inner, 2, 0).astype(np.int32),
+        missing_branch=missing_branch,
+        share=np.concatenate([level.share for level in levels]),
+        set_start=set_start,
+        category_sets=np.concatenate(words),
+        weight=weight,
+        rows=np.concatenate([level.rows for level in levels]),
+        impurity=spread / np.where(weight > 0, weight, 1.0),
+        gain=_gains(levels),
+        distribution=np.concatenate([level.totals if data.n_classes else level.means[:, None] for level in levels]),
+        surrogates=surrogates,
+    )
+
+
+def _gains(levels: list[Level]) -> np.ndarray:
+    """What each node's question gained per row, among the rows with a value where only they are rated."""
+    gains = []
+    for level, below in pairwise(levels):
+        gained = level.gained
+        if gained is None:
+            gained = np.maximum(level.spread - below.spread[::2] - below.spread[1::2], 0.0)
+        gains.append(gained / np.where(level.weight > 0, level.weight, 1.0))
+    return np.concatenate([*gains, np.zeros(len(levels[-1].rows))])
+
+
+def _threshold(data: Data, question: Question) -> float:
+    start, after = int(data.value_start[question.column]), question.cut + 1
+    if after == data.n_codes[question.column]:
+        return np.inf  # rows with a value on one side, those without on the other
+    below, above = data.values[start + question.cut], data.values[start + after]
+    if data.fixed_cuts[question.column]:
+        return float(below)
+    return float(midpoint(below, above))
+
+
+def _set_words(first: np.ndarray) -> np.ndarray:
+    members = np.flatnonzero(first).astype(np.uint64)
+    return np.concatenate([np.array([len(members)], np.uint64), members])

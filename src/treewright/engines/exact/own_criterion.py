@@ -1,0 +1,320 @@
+"""A split criterion of the user's: checked, compiled, and what is told of it when it fails.
+
+The function measures the impurity of a node. A classifier's is given the array of the node's class weights, a
+regressor's the weight, the mean and the variance of its targets.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import inspect
+import math
+import threading
+import types
+import warnings
+import weakref
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from treewright.engines.exact.layout import LINE
+from treewright.runtime.jit import compile_callback, reason_of
+
+# A formula like 1 - sum(p * p) is off by a few units in the last place of numbers as large as the root's impurity.
+ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
+
+# Functions that are kept compiled; each takes some kilobytes.
+MOST_KEPT = 64
+
+# A function that calls more than this many others is part of some library that Numba would not compile anyway.
+MOST_CALLEES = 32
+
+_kept: dict[Any, Callback] = {}
+_hopeless: weakref.WeakSet[Any] = weakref.WeakSet()  # what Numba cannot compile, which has been told
+_lock = threading.Lock()
+
+
+class RefusedError(Exception):
+    """A criterion of the user's gave no finite number for these figures."""
+
+    def __init__(self, figures: np.ndarray) -> None:
+        super().__init__(figures)
+        self.figures = figures
+
+
+@dataclass(frozen=True)
+class Callback:
+    """Machine code that kernels can call by its address for as long as this lives."""
+
+    address: int
+    code: Any
+    is_compiled: bool
+    interrupts: list[BaseException] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class OwnCriterion:
+    """A function of the user's that measures impurity: of class weights, or of weight, mean and variance."""
+
+    function: Callable[..., Any]
+    n_classes: int  # 0 for numbers
+
+    @property
+    def of_classes(self) -> bool:
+        return self.n_classes > 0
+
+    @property
+    def n_figures(self) -> int:
+        """How many numbers tell of a node."""
+        return self.n_classes or 3
+
+    @property
+    def name(self) -> str:
+        return name_of(self.function)
+
+    def __call__(self, figures: np.ndarray, room: np.ndarray, answers: np.ndarray, count: int) -> None:
+        """Answer as kernels ask: see `jit.compile_callback`, of which this is the plain form."""
+        size = self.n_figures
+        for place in range(count):
+            given = figures[place * size : (place + 1) * size] if self.of_classes else figures[place::LINE][:size]
+            answers[place] = math.inf
+            with suppress(Exception):
+                impurity = float(self.answer(given.copy()))
+                answers[place] = impurity if math.isfinite(impurity) else math.inf
+            if answers[place] == math.inf:
+                if room[size] == 0.0:
+                    room[size + 1 :] = given
+                room[size] = 1.0
+
+    def answer(self, figures: np.ndarray) -> Any:
+        """What the function says, whatever that is."""
+        return self.function(figures) if self.of_classes else self.function(*figures)
+
+    def measure_root(self, labels: np.ndarray | None, numbers: np.ndarray | None, weights: np.ndarray) -> float:
+        """The impurity of all rows; refuses a function that fails there."""
+        if labels is not None:
+            figures = np.bincount(labels, weights, minlength=self.n_classes)
+        else:
+            assert numbers is not None
+            mean = np.average(numbers, weights=weights)
+            figures = np.array([weights.sum(), mean, np.average((numbers - mean) ** 2, weights=weights)])
+        impurity = self._judge(figures)
+        if isinstance(impurity, str):
+            raise ValueError(impurity)
+        return impurity
+
+    def error(self, figures: np.ndarray) -> BaseException:
+        """What to raise after the function gave no finite number for these figures."""
+        if "callback" in self.__dict__ and self.callback.interrupts:
+            return self.callback.interrupts[0]
+        complaint = self._judge(figures)
+        if isinstance(complaint, str):
+            return ValueError(complaint)
+        if not self.callback.is_compiled:
+            return KeyboardInterrupt()  # it was interrupted before it could answer
+        return ValueError(
+            f"criterion {self.name!r} gives no finite number for {self._tell(figures)} when Numba has compiled it; "
+            f"in plain Python it gives {complaint}"
+        )
+
+    def _judge(self, figures: np.ndarray) -> float | str:
+        """The impurity that the function gives for these figures, or what is wrong with its answer."""
+        told, finite = self._tell(figures), "it must give a finite number for every node, pure ones too"
+        try:
+            with np.errstate(all="ignore"):
+                answer = self.answer(figures.copy())
+        except Exception as problem:
+            words = " ".join(str(problem).split())
+            return f"criterion {self.name!r} raises {type(problem).__name__} ({words}) for {told}; {finite}"
+        if not isinstance(answer, Real):
+            shown = " ".join(repr(answer).split())
+            shown = shown if len(shown) <= 80 else f"{shown[:77]}..."
+            return f"criterion {self.name!r} gives {shown} for {told}; it must give one number, the impurity"
+        if not math.isfinite(answer):
+            return f"criterion {self.name!r} gives {float(answer)} for {told}; {finite}"
+        return float(answer)
+
+    def _tell(self, figures: np.ndarray) -> str:
+        shown = [f"{figure:.6g}" for figure in figures[:10]]
+        if not self.of_classes:
+            return f"the weight {shown[0]}, mean {shown[1]} and variance {shown[2]}"
+        return f"the class weights [{', '.join([*shown, '...'] if len(figures) > 10 else shown)}]"
+
+    @property
+    def is_ready(self) -> bool:
+        """Is the function compiled already?"""
+        return self._key in _kept
+
+    @cached_property
+    def callback(self) -> Callback:
+        """The function for compiled kernels; compiled itself, or called as it is if Numba cannot compile it."""
+        with _lock:
+            if self._key in _kept:
+                return _kept[self._key]
+            if _is_hopeless(self.function):
+                return self._call_back()
+            try:
+                found = self._compile()
+            except Exception as problem:
+                self._despair(reason_of(problem))
+                return self._call_back()
+            if self._key is not None:
+                _kept[self._key] = found
+            if len(_kept) > MOST_KEPT:
+                _kept.pop(next(iter(_kept)))
+            return found
+
+    @cached_property
+    def _key(self) -> Any:
+        """What the machine code depends on: Numba writes the values that surround a function into it.
+
+        None if that cannot be told, so that the function is compiled anew each time.
+        """
+        try:
+            key = (self.n_classes, *(surroundings_of(function) for function in functions_of(self.function)))
+            hash(key)
+        except (TypeError, ValueError):
+            return None
+        return key
+
+    def _compile(self) -> Callback:
+        if not isinstance(self.function, types.FunctionType) and not hasattr(self.function, "py_func"):
+            raise TypeError(f"it is a {type(self.function).__name__}, and only functions can be compiled")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            code = compile_callback(functions_of(self.function), self.n_figures, line=0 if self.of_classes else LINE)
+        return Callback(code.address, code, is_compiled=True)
+
+    def _despair(self, reason: str) -> None:
+        """Tell once that a function is slow, and why."""
+        with suppress(TypeError):
+            _hopeless.add(self.function)
+        warnings.warn(
+            f"criterion {self.name!r} runs as plain Python, which is slow, because Numba cannot compile it: {reason}",
+            stacklevel=2,
+        )
+
+    def _call_back(self) -> Callback:
+        """The function as it is, at an address; what interrupts it is kept, because machine code cannot raise it."""
+        interrupts: list[BaseException] = []
+
+        def call(figures_at: int, room_at: int, answers_at: int, count: int) -> None:
+            size = self.n_figures
+            room, answers = _numbers_at(room_at, 2 * size + 1), _numbers_at(answers_at, count)
+            figures = _numbers_at(figures_at, count * size if self.of_classes else 2 * LINE + count)
+            try:
+                if interrupts:
+                    raise interrupts[0]
+                with np.errstate(all="ignore"):
+                    self(figures, room, answers, count)
+            except BaseException as interrupt:
+                interrupts.append(interrupt)
+                room[size] = 1.0
+                answers[:] = math.inf
+
+        place = ctypes.c_void_p
+        code = ctypes.CFUNCTYPE(None, place, place, place, ctypes.c_int64)(call)
+        address = ctypes.cast(code, ctypes.c_void_p).value
+        assert address is not None
+        return Callback(address, code, is_compiled=False, interrupts=interrupts)
+
+
+def _numbers_at(address: int, size: int) -> np.ndarray:
+    return np.ctypeslib.as_array((ctypes.c_double * size).from_address(address))
+
+
+def name_of(function: Callable[..., Any]) -> str:
+    """What a function is called in messages and trees.
+
+    >>> name_of(abs)
+    'abs'
+    """
+    return str(getattr(function, "__name__", type(function).__name__))
+
+
+def takes(function: Callable[..., Any], n_arguments: int) -> bool:
+    """Whether a function can be called with so many arguments; of some built-in ones nobody knows.
+
+    >>> takes(lambda weight, mean, variance: variance, 3), takes(lambda weights: 0.0, 3)
+    (True, False)
+    """
+    try:
+        signature = inspect.signature(function)
+    except ValueError:
+        return True
+    try:
+        signature.bind(*range(n_arguments))
+    except TypeError:
+        return False
+    return True
+
+
+def _is_hopeless(function: Any) -> bool:
+    try:
+        return function in _hopeless
+    except TypeError:
+        return False  # nothing that can be remembered
+
+
+def functions_of(function: Any) -> list[Any]:
+    """A function and all plain functions that it may call by a global or an enclosing name, and these in turn.
+
+    >>> def share(weight, total): return weight / total
+    >>> def largest(weights): return share(max(weights), sum(weights))
+    >>> [each.__name__ for each in functions_of(largest)]
+    ['largest', 'share']
+    """
+    found = [function]
+    for each in found:  # grows while it is walked
+        if len(found) > MOST_CALLEES:
+            raise ValueError(f"it calls more than {MOST_CALLEES} functions")
+        if isinstance(each, types.FunctionType):
+            named = [*_globals_of(each).values(), *_enclosed_by(each)]
+            found += [value for value in named if isinstance(value, types.FunctionType) and value not in found]
+    return found
+
+
+def surroundings_of(function: Any) -> tuple[Any, ...]:
+    """The code of a function and the values that it finds around it, as something to compare by."""
+    if not isinstance(function, types.FunctionType):
+        return (function,)
+    around = _globals_of(function)
+    names = _names_in(function.__code__)
+    # Of a module only plain values, like math.pi, are written into machine code.
+    of_modules = [vars(value).get(name) for value in around.values() if inspect.ismodule(value) for name in names]
+    constants = [
+        value for value in of_modules if isinstance(value, bool | int | float | tuple | np.generic | np.ndarray)
+    ]
+    given = [function.__defaults__, *(function.__kwdefaults__ or {}).items()]
+    values = [*around.items(), *constants, *_enclosed_by(function), *given]
+    return function.__code__, *(_comparable(value) for value in values)
+
+
+def _comparable(value: Any) -> Any:
+    """A value with its type, because 1 equals 1.0 and True; an array by its bytes."""
+    if isinstance(value, np.ndarray):
+        return value.dtype.str, value.shape, value.tobytes()
+    if isinstance(value, tuple):
+        return tuple(_comparable(part) for part in value)
+    return type(value), value
+
+
+def _globals_of(function: types.FunctionType) -> dict[str, Any]:
+    """The global values that a function names."""
+    scope = function.__globals__
+    return {name: scope[name] for name in _names_in(function.__code__) if name in scope}
+
+
+def _enclosed_by(function: types.FunctionType) -> list[Any]:
+    return [cell.cell_contents for cell in function.__closure__ or ()]
+
+
+def _names_in(code: types.CodeType) -> list[str]:
+    """The names of globals and attributes in some code, and in the comprehensions and lambdas within it."""
+    inner = [name for part in code.co_consts if isinstance(part, types.CodeType) for name in _names_in(part)]
+    return [*code.co_names, *inner]

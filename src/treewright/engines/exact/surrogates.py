@@ -1,0 +1,336 @@
+"""Surrogate splits: other columns that tell the branch of a row whose value the split asks for is missing.
+
+The rules are those of rpart: a surrogate is judged by the weight of rows it sends the same way as the split itself,
+must do better than sending all rows the way most go, and a threshold needs at least two rows on each side. A split
+with more than two branches is judged alike: each category, and each side of a threshold, goes where most of it goes.
+
+`way` tells the branch of each row of the table, `n_ways` where the split cannot tell.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from treewright.encoding.keys import code_of, row_of
+from treewright.encoding.midpoints import midpoint
+from treewright.engines.exact.layout import MOST_SURROGATES, MULTIWAY_SPLIT, NO, NONE, TIE, YES, ZERO, clear, way_in_map
+from treewright.engines.exact.search import sorted_column
+from treewright.runtime.jit import entry, kernel
+
+LEAST_ROWS = 2
+
+# An adjusted agreement of no more than this is rounding.
+NO_BETTER = 1e-10
+
+
+@kernel
+def look_ahead(keys, way, weights, n_ways, tally, ahead_weight, ahead_way):
+    """For each position of a sorted column, where most of the weight from there on goes, and how much that is.
+
+    Of equal branches the first. Returns how many rows there are whose branch is known.
+    """
+    clear(tally, n_ways)
+    most, most_way, n_rows = 0.0, ZERO, ZERO
+    for i in range(len(keys) - 1, -1, -1):
+        row = row_of(keys[i])
+        to = np.int64(way[row])
+        if to < n_ways:
+            n_rows += 1
+            tally[to] += weights[row]
+            if tally[to] > most or (tally[to] == most and to < most_way):
+                most, most_way = tally[to], to
+        ahead_weight[i] = most
+        ahead_way[i] = most_way
+    return n_rows
+
+
+@kernel
+def judge_threshold(keys, way, weights, n_ways, tally, ahead_weight, ahead_way):
+    """The threshold of a column that agrees best with the split, given its rows with a value in order.
+
+    Returns the agreeing weight, the codes on both sides of the cut, and the branches of both sides. The first code is
+    negative if nothing beats the way of most rows.
+    """
+    best, cut, after, low, high = 0.0, NONE, NONE, ZERO, ZERO
+    n_rows = look_ahead(keys, way, weights, n_ways, tally, ahead_weight, ahead_way)
+    if n_rows < 2 * LEAST_ROWS:
+        return best, cut, after, low, high
+    best = ahead_weight[0]
+    clear(tally, n_ways)
+    most, most_way, passed, previous = 0.0, ZERO, ZERO, NONE
+    for i in range(len(keys)):
+        row = row_of(keys[i])
+        to = np.int64(way[row])
+        if to == n_ways:
+            continue
+        code = code_of(keys[i])
+        large = passed >= LEAST_ROWS and n_rows - passed >= LEAST_ROWS
+        if code != previous and large and most_way != ahead_way[i]:
+            agreeing = most + ahead_weight[i]
+            if agreeing > best + TIE * (best + 1.0):
+                best, cut, after, low, high = agreeing, previous, code, most_way, np.int64(ahead_way[i])
+        tally[to] += weights[row]
+        if tally[to] > most or (tally[to] == most and to < most_way):
+            most, most_way = tally[to], to
+        passed += 1
+        previous = code
+    return best, cut, after, low, high
+
+
+@kernel
+def way_of_category(keys, start, end, way, weights, n_ways, tally, totals):
+    """Where most rows of one category go, and their weight; the branch is negative if none of them tells.
+
+    In a tie it is the branch that most rows of the column take, as in rpart.
+    """
+    for i in range(start, end):
+        row = row_of(keys[i])
+        if way[row] < n_ways:
+            tally[way[row]] += weights[row]
+    most, most_way = 0.0, NONE
+    for i in range(start, end):
+        to = np.int64(way[row_of(keys[i])])
+        if to == n_ways or tally[to] < most:
+            continue
+        if most_way < 0 or tally[to] > most or (totals[to], to) > (totals[most_way], most_way):
+            most, most_way = tally[to], to
+    for i in range(start, end):
+        if way[row_of(keys[i])] < n_ways:
+            tally[way[row_of(keys[i])]] = 0.0
+    return most, most_way
+
+
+@kernel
+def map_categories(keys, way, weights, n_ways, tally, totals, writes, words, at):
+    """Send each category where most of its rows go; returns the agreeing weight.
+
+    If asked, writes the map from `at` on: how many categories it tells, and then each one with its branch.
+    """
+    clear(tally, n_ways)
+    clear(totals, n_ways)
+    for key in keys:
+        row = row_of(key)
+        if way[row] < n_ways:
+            totals[way[row]] += weights[row]
+    agreeing, n_told, start = 0.0, ZERO, ZERO
+    while start < len(keys):
+        code, end = code_of(keys[start]), start
+        while end < len(keys) and code_of(keys[end]) == code:
+            end += 1
+        weight, to = way_of_category(keys, start, end, way, weights, n_ways, tally, totals)
+        start = end
+        if to < 0:
+            continue
+        agreeing += weight
+        if writes:
+            words[at + 1 + 2 * n_told] = np.uint64(code)
+            words[at + 2 + 2 * n_told] = np.uint64(to)
+        n_told += 1
+    if writes:
+        words[at] = np.uint64(n_told)
+    return agreeing
+
+
+@kernel
+def weigh_ways(rows, way, weights, n_ways, totals):
+    """Weight of all rows whose branch is known, and of those in the heaviest one, the first of equals; and which."""
+    clear(totals, n_ways)
+    for row in rows:
+        if way[row] < n_ways:
+            totals[way[row]] += weights[row]
+    total, heaviest = 0.0, ZERO
+    for to in range(n_ways):
+        total += totals[to]
+        if totals[to] > totals[heaviest]:
+            heaviest = np.int64(to)
+    return total, totals[heaviest], heaviest
+
+
+@kernel
+def beats_majority(agreeing, majority, total):
+    """Does a surrogate do better than sending all rows the way most go?"""
+    return (agreeing - majority) / (total - majority) > NO_BETTER
+
+
+@entry
+def rate_surrogates(
+    lines, known, is_number, asked, rows, way, weights, n_ways, tally, totals, ahead_weight, ahead_way, words, found
+):
+    """Rate every column but the one asked as a surrogate, for rows that stand sorted in every line.
+
+    `known` is the number of rows with a value in each line. `found` gets a line per column: the share of agreement (-1
+    if it is no better than the majority), both codes of the cut, both branches, and where its map begins. The first
+    entries of the line after the last get the heaviest branch and its share. Returns how many words were written.
+    """
+    total, majority, heaviest = weigh_ways(rows, way, weights, n_ways, totals)
+    found[len(known), 0] = heaviest
+    found[len(known), 1] = majority / total if total > 0.0 else 0.0
+    n_words = ZERO
+    for column in range(len(known)):
+        found[column, 0] = -1.0
+        if column == asked or majority >= total:
+            continue
+        keys = lines[column, : known[column]]
+        cut, after, low, high = NONE, NONE, ZERO, ZERO
+        if is_number[column]:
+            agreeing, cut, after, low, high = judge_threshold(
+                keys, way, weights, n_ways, tally, ahead_weight, ahead_way
+            )
+        else:
+            agreeing = map_categories(keys, way, weights, n_ways, tally, totals, YES, words, n_words)
+        if not beats_majority(agreeing, majority, total) or (is_number[column] and cut < 0):
+            continue
+        found[column, 0] = agreeing / total
+        found[column, 1], found[column, 2] = cut, after
+        found[column, 3], found[column, 4] = low, high
+        found[column, 5] = n_words
+        if not is_number[column]:
+            n_words += 1 + 2 * np.int64(words[n_words])
+    return n_words
+
+
+@kernel
+def enter_surrogate(work, node, column, agreement, cut, after, low, high):
+    """Keep a surrogate among the best of its node, in falling order; of equals the first column."""
+    columns, agreements = work.node_surrogate_column[node], work.node_surrogate_agreement[node]
+    at = np.int64(MOST_SURROGATES)
+    while at > 0 and (columns[at - 1] < 0 or agreement > agreements[at - 1] + TIE):
+        at -= 1
+    if at == MOST_SURROGATES:
+        return
+    for k in range(MOST_SURROGATES - 1, at, -1):
+        columns[k] = columns[k - 1]
+        agreements[k] = agreements[k - 1]
+        work.node_surrogate_cut[node, k] = work.node_surrogate_cut[node, k - 1]
+        work.node_surrogate_after[node, k] = work.node_surrogate_after[node, k - 1]
+        work.node_surrogate_low[node, k] = work.node_surrogate_low[node, k - 1]
+        work.node_surrogate_high[node, k] = work.node_surrogate_high[node, k - 1]
+    columns[at] = column
+    agreements[at] = agreement
+    work.node_surrogate_cut[node, at] = cut
+    work.node_surrogate_after[node, at] = after
+    work.node_surrogate_low[node, at] = low
+    work.node_surrogate_high[node, at] = high
+
+
+@kernel
+def known_part(work, column):
+    """The rows of the node at hand with a value in this column, as sorted keys."""
+    keys = sorted_column(work, column)
+    return keys[: len(keys) - work.n_missing]
+
+
+@kernel
+def find_surrogates(work, node):
+    """Find the surrogates of a node whose rows are marked by branch, the next number where the value is missing."""
+    work.lo, work.hi = work.node_lo[node], work.node_hi[node]
+    n_ways = np.int64(work.node_n_children[node])
+    rows, way, weights = work.rows[work.lo : work.hi], work.branch, work.weights
+    tally, totals = work.branch_share, work.branch_weight
+    if work.node_kind[node] != MULTIWAY_SPLIT:
+        for row in rows:
+            way[row] = work.side[row]
+    total, majority, heaviest = weigh_ways(rows, way, weights, n_ways, totals)
+    work.node_missing[node] = heaviest
+    work.node_majority[node] = majority / total
+    for k in range(MOST_SURROGATES):
+        work.node_surrogate_column[node, k] = -1
+    for column in range(len(work.n_codes)):
+        if column == work.node_column[node]:
+            continue
+        keys = known_part(work, column)
+        cut, after, low, high = NONE, NONE, ZERO, ZERO
+        if work.is_number[column]:
+            agreeing, cut, after, low, high = judge_threshold(
+                keys, way, weights, n_ways, tally, work.ahead_weight, work.ahead_way
+            )
+        else:
+            agreeing = map_categories(keys, way, weights, n_ways, tally, totals, NO, work.set_words, ZERO)
+        found = cut >= 0 or not work.is_number[column]
+        if found and beats_majority(agreeing, majority, total):
+            enter_surrogate(work, node, column, agreeing / total, cut, after, low, high)
+    write_maps(work, node)
+
+
+@kernel
+def write_maps(work, node):
+    """Write down where the surrogates of categories send each of them."""
+    n_ways = np.int64(work.node_n_children[node])
+    for k in range(MOST_SURROGATES):
+        column = np.int64(work.node_surrogate_column[node, k])
+        if column < 0:
+            break
+        if work.is_number[column]:
+            continue
+        at = work.n_set_words
+        map_categories(
+            known_part(work, column),
+            work.branch,
+            work.weights,
+            n_ways,
+            work.branch_share,
+            work.branch_weight,
+            YES,
+            work.set_words,
+            at,
+        )
+        work.node_surrogate_map[node, k] = at
+        work.n_set_words = at + 1 + 2 * np.int64(work.set_words[at])
+
+
+@kernel
+def settle_gaps(work, node):
+    """Send the rows without a value where the first surrogate with a value tells, else with the majority."""
+    n_ways = np.int64(work.node_n_children[node])
+    n_left = work.sizes[n_ways]
+    for k in range(MOST_SURROGATES):
+        column = np.int64(work.node_surrogate_column[node, k])
+        if column < 0 or n_left == 0:
+            break
+        n_left -= settle_by(work, node, column, k)
+    heaviest = np.int64(work.node_missing[node])
+    for i in range(work.node_lo[node], work.node_hi[node]):
+        row = work.rows[i]
+        if work.branch[row] == n_ways:
+            work.branch[row] = heaviest
+            work.sizes[heaviest] += 1
+        if work.node_kind[node] != MULTIWAY_SPLIT:
+            work.side[row] = work.branch[row]
+    work.sizes[n_ways] = 0
+
+
+@kernel
+def threshold_of(work, node, column, k):
+    """The number that a surrogate asks for. Rows that it was not judged by may have values between both codes."""
+    start = work.value_start[column]
+    below = work.values[start + work.node_surrogate_cut[node, k]]
+    if work.fixed_cuts[column]:
+        return below
+    return midpoint(below, work.values[start + work.node_surrogate_after[node, k]])
+
+
+@kernel
+def settle_by(work, node, column, k):
+    """Send the rows without a value by one surrogate; returns how many it could tell."""
+    told = ZERO
+    wide, number, n_codes = work.is_wide[column], work.is_number[column], work.n_codes[column]
+    n_ways = np.int64(work.node_n_children[node])
+    threshold = threshold_of(work, node, column, k) if number else 0.0
+    low, high = work.node_surrogate_low[node, k], work.node_surrogate_high[node, k]
+    for i in range(work.node_lo[node], work.node_hi[node]):
+        row = row_of(work.keys[column, i]) if wide else np.uint64(work.rows[i])
+        if work.branch[row] != n_ways:
+            continue
+        code = code_of(work.keys[column, i]) if wide else np.int64(work.codes[column, row])
+        if code == n_codes:
+            continue
+        if number:
+            to = low if work.values[work.value_start[column] + code] <= threshold else high
+        else:
+            to = way_in_map(work.set_words, work.node_surrogate_map[node, k], code)
+        if to < 0:
+            continue
+        work.branch[row] = to
+        work.sizes[to] += 1
+        told += 1
+    return told

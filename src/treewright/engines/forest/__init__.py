@@ -1,0 +1,1 @@
+"""Trees of a forest, grown on bins."""

@@ -1,0 +1,264 @@
+"""What all learners share: reading the training table, its target and weights, and the answers for new rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from treewright.estimators.missing_values import refuse_gaps, refuse_unseen
+from treewright.estimators.weights import read_class_weights, read_weights
+from treewright.table import Table, declared_classes, read_classes, read_frame, read_like, read_numbers, target_name
+from treewright.table.column import Column
+from treewright.tree import Target
+
+# Class labels are two bytes each in the growth room.
+MOST_CLASSES = 1 << 16
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """What a tree grows from: the rows that weigh something, and the target as labels or as numbers."""
+
+    columns: tuple[Column, ...]
+    values: np.ndarray
+    target: Target
+    classes: np.ndarray  # in the user's own type, empty for numbers
+    answers: np.ndarray  # class labels (uint16), or numbers (float64)
+    weights: np.ndarray
+    whole: np.ndarray | None = None  # values of the table that the rows come from, if some were set aside
+    kept: np.ndarray | None = None  # which rows of the user's table weigh something, if not all do
+
+    @property
+    def table(self) -> np.ndarray:
+        """Values of all rows, those set aside included."""
+        return self.values if self.whole is None else self.whole
+
+    def rows(self, taken: np.ndarray) -> Training:
+        """Some of the rows, with the same columns and classes."""
+        return replace(
+            self,
+            values=np.asfortranarray(self.values[taken]),
+            answers=self.answers[taken],
+            weights=self.weights[taken],
+            whole=self.table,
+        )
+
+
+class TableLearner(BaseEstimator):
+    """Shared base of all learners: reads tables in training and in prediction.
+
+    A learner that is fitted tells what it has learned from by `_columns`, `_target` and `_unseen`.
+    """
+
+    # A learner with one test per tree misses the score that scikit-learn's checks expect of any learner.
+    _poor_score: ClassVar[bool] = False
+
+    # Learners that put a table in bytes at once need no copy of it column after column.
+    _by_column: ClassVar[bool] = True
+
+    # What else the learner may do with categories that were not there in training.
+    _other_unseen: ClassVar[str] = "'as_missing', 'majority' or 'stop'"
+
+    def _columns(self) -> tuple[Column, ...]:
+        """The columns of the table that the learner was fitted on."""
+        raise NotImplementedError
+
+    def _target(self) -> Target:
+        raise NotImplementedError
+
+    def _unseen(self) -> str:
+        """What becomes of categories that were not there in training."""
+        return str(getattr(self, "unseen", "as_missing"))
+
+    def _answer(self, X: Any) -> np.ndarray:
+        """What the fitted learner answers for each row: class shares by label, or one number."""
+        check_is_fitted(self)
+        return self._answer_rows(self._read_rows(X))
+
+    def _answer_rows(self, values: np.ndarray) -> np.ndarray:
+        """The same for rows that have been read."""
+        raise NotImplementedError
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+    def _read_table(self, X: Any) -> Table:
+        declared = ("categorical_features", "numeric_features")
+        return read_frame(X, **{name: getattr(self, name, None) for name in declared}, by_column=self._by_column)
+
+    def _read_rows(self, X: Any) -> np.ndarray:
+        """A new table in the terms of the one that the tree grew from."""
+        values = read_like(
+            X,
+            self._columns(),
+            named=hasattr(self, "feature_names_in_"),
+            learner=type(self).__name__,
+            numeric_features=getattr(self, "numeric_features", None),
+        )
+        if self._unseen() == "error":
+            refuse_unseen(self._columns(), values, X, self._other_unseen)
+        if getattr(self, "missing", None) == "error":
+            refuse_gaps(self._columns(), values)
+        return values
+
+    def _read_training(self, table: Table, y: Any, sample_weight: Any) -> Training:
+        answers, classes, declared = self._read_target(y)
+        target = Target(target_name(y), declared)
+        n_rows = len(table.values)
+        if len(answers) != n_rows:
+            raise ValueError(f"X has {n_rows} rows, but y has {len(answers)} values; give one target value per row")
+        weights = self._weigh_classes(target, answers, read_weights(sample_weight, n_rows))
+        with np.errstate(over="ignore"):
+            total = weights.sum()
+        if not np.isfinite(total):
+            raise ValueError("the weights add up to infinity; scale them down")
+        kept = weights > 0.0
+        if not kept.any():
+            raise ValueError("every row has a weight of zero, so there is nothing to learn from; give some row more")
+        training = Training(table.columns, table.values, target, classes, answers, weights)
+        return training if kept.all() else _leave_out(training, kept)
+
+    def _read_target(self, y: Any) -> tuple[np.ndarray, np.ndarray, tuple[Any, ...]]:
+        """The answers to learn; if they are labels, the classes that occur in ascending order, and all by label."""
+        raise NotImplementedError
+
+    def _weigh_classes(self, target: Target, answers: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        return weights
+
+    def _keep_classes(self, classes: np.ndarray) -> None:
+        """Classifiers keep their classes in the user's own type."""
+
+    def _keep_names(self, table: Table) -> None:
+        if table.named:
+            self.feature_names_in_ = np.array([column.name for column in table.columns], dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+
+class ClassAnswers(ClassifierMixin):
+    """What all classifiers share: a target of classes, and answers that are shares of them."""
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class of each row: the most likely one, or with `costs` the one with the least expected cost."""
+        answers = self._answer(X)
+        return self._named(self._choose(answers))
+
+    def _choose(self, shares: np.ndarray) -> np.ndarray:
+        """The labels to answer given the shares of the classes: the largest, the first of equals."""
+        return np.asarray(shares.argmax(axis=1))
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """The share of each class, in the order of `classes_`, that the model answers for a row."""
+        return self._answer(X)[:, self._labels_of_classes()]
+
+    def _labels_of_classes(self) -> np.ndarray:
+        """The tree's label of each of `classes_`: the tree keeps the order in which a target declares its classes."""
+        label_of = {name: label for label, name in enumerate(self._target().classes)}
+        return np.array([label_of[name] for name in self.classes_.tolist()], dtype=np.intp)
+
+    def _named(self, labels: np.ndarray) -> np.ndarray:
+        """Classes in the user's own type, given the tree's labels."""
+        place = np.zeros(len(self._target().classes), dtype=np.intp)
+        place[self._labels_of_classes()] = np.arange(len(self.classes_))
+        return self.classes_[place[labels]]
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """The natural logarithm of `predict_proba`; minus infinity for a class that is not in the leaf."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of rows whose class is predicted right."""
+        codes, classes = read_classes(y)
+        return float(super().score(X, classes[codes], sample_weight))
+
+    def _read_target(self, y: Any) -> tuple[np.ndarray, np.ndarray, tuple[Any, ...]]:
+        labels, classes = read_classes(y)
+        if len(classes) > MOST_CLASSES:
+            raise ValueError(
+                f"y has {len(classes)} classes, and a tree can tell {MOST_CLASSES} apart; "
+                "use a regressor if they are quantities"
+            )
+        found = classes.tolist()
+        declared = declared_classes(y) or ()
+        # The tree keeps the declared order, which breaks ties, and classes that only were declared.
+        label_of = {name: label for label, name in enumerate(declared)}
+        if len(declared) > MOST_CLASSES or any(name not in label_of for name in found):
+            return labels.astype(np.uint16), classes, tuple(found)
+        return np.array([label_of[name] for name in found], np.uint16)[labels], classes, declared
+
+    def _keep_classes(self, classes: np.ndarray) -> None:
+        self.classes_ = classes
+        self.n_classes_ = len(classes)
+
+    def _weigh_classes(self, target: Target, answers: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        class_weight = getattr(self, "class_weight", None)
+        if class_weight is None:
+            return weights
+        per_class = read_class_weights(class_weight, list(target.classes), answers, weights)
+        return weights * per_class[answers]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = self._poor_score
+        return tags
+
+
+class NumberAnswers(RegressorMixin):
+    """What all regressors share: a target of numbers."""
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The number that the model answers for each row."""
+        return self._answer(X)[:, 0]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The coefficient of determination: 1 is perfect, 0 as good as the mean."""
+        return float(super().score(X, read_numbers(y), sample_weight))
+
+    def _read_target(self, y: Any) -> tuple[np.ndarray, np.ndarray, tuple[Any, ...]]:
+        # Growth needs memory of its own: an array that is read-only would be compiled for once more.
+        return np.require(read_numbers(y), requirements=["C", "W"]), np.empty(0), ()
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = self._poor_score
+        return tags
+
+
+def _leave_out(training: Training, kept: np.ndarray) -> Training:
+    """The rows that weigh something, and without categories that only the others had."""
+    values = training.values[kept]
+    columns = list(training.columns)
+    for place, column in enumerate(columns):
+        if column.is_categorical:
+            columns[place], values[:, place] = _forget_categories(column, training.values[:, place], kept)
+    return replace(
+        training,
+        columns=tuple(columns),
+        values=values,
+        answers=training.answers[kept],
+        weights=training.weights[kept],
+        kept=kept,
+    )
+
+
+def _forget_categories(column: Column, indices: np.ndarray, kept: np.ndarray) -> tuple[Column, np.ndarray]:
+    """Drop the categories that only left-out rows have; one that no row has was declared and stays."""
+    n_categories = len(column.categories)
+    counts = [
+        np.bincount(indices[rows & ~np.isnan(indices)].astype(np.intp), minlength=n_categories)
+        for rows in (kept, ~kept)
+    ]
+    stays = (counts[0] > 0) | (counts[1] == 0)
+    categories = tuple(name for name, is_left in zip(column.categories, stays, strict=True) if is_left)
+    renamed = np.append(np.cumsum(stays) - 1.0, np.nan)
+    places = np.where(np.isnan(indices[kept]), n_categories, indices[kept]).astype(np.intp)
+    return replace(column, categories=categories), renamed[places]

@@ -1,0 +1,787 @@
+"""Gradient boosting: tree after tree, each grown to take the most off what the ones before left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.metrics import r2_score
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from treewright.encoding.bins import MAX_CODES, Bins, code_rows, place_bins
+from treewright.encoding.target_encoding import CategoryStatistics, learn_statistics
+from treewright.estimators.base import ClassAnswers, NumberAnswers, TableLearner, Training
+from treewright.estimators.boosting.losses import Loss, ManyOutputs, Tweedie, read_loss
+from treewright.estimators.boosting.options import (
+    read_column_sample,
+    read_goss,
+    read_interactions,
+    read_recipe,
+    read_share,
+    read_start,
+    read_targets,
+)
+from treewright.estimators.boosting.rounds import Boosted, BoostPlan, Rows, boost, choose_plan
+from treewright.estimators.boosting.shapes import (
+    LEAST_FALL,
+    BoostShape,
+    shape_of,
+    shapes_for,
+    take_shape,
+)
+from treewright.estimators.forest.base import is_auto, read_monotone
+from treewright.estimators.missing_values import refuse_unseen
+from treewright.estimators.parameters import check_progress, is_real, is_whole, parameter_error
+from treewright.estimators.weights import read_weights
+from treewright.runtime.forms import choose_compiled_form
+from treewright.runtime.progress import follow
+from treewright.runtime.threads import usable_threads
+from treewright.table import Table, read_classes, read_like
+from treewright.table.column import Column
+from treewright.tree import Target
+from treewright.tree.forest import Forest
+
+# A node has two bytes for its column.
+MOST_COLUMNS = 1 << 16
+
+# Of "auto": most rounds that are tried.
+MOST_ROUNDS = 1000
+
+OTHER_TABLE = "warm_start adds rounds to a model of the same table; set warm_start=False to begin anew"
+
+
+class Boosting(TableLearner):
+    """What boosting of classes and of numbers shares."""
+
+    _by_column: ClassVar[bool] = False
+
+    _other_unseen = "'as_missing'"
+
+    forests_: list[Forest]
+    initial_: np.ndarray
+    history_: np.ndarray
+    shape_: BoostShape
+    columns_: tuple[Column, ...]
+    target_: Target
+
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, validation: Any = None, initial_score: Any = None
+    ) -> Self:
+        """Add trees round by round.
+
+        Parameters
+        ----------
+        X : table
+            A pandas, polars or arrow frame, an array, a dict of columns, or a list of rows.
+        y : one value per row
+            The target: a list, an array, or a column of a frame. For numbers also several columns.
+        sample_weight : one number per row, a single number or None
+            A row of weight 2 counts as two rows; one of weight 0 is left out.
+        validation : (X, y), (X, y, sample_weight), (X, y, sample_weight, initial_score) or None
+            Rows to judge every round by. Boosting ends when their loss has not fallen for `patience` rounds, and the
+            rounds up to the least loss are kept.
+        initial_score : one number per row, or one per row and output, or None
+            Scores to begin with, on the scale of the loss (logarithms of odds for classes, logarithms for "poisson" and
+            its like; of more than two classes a column each, in the order of `classes_`). They are not part of the
+            model: add them to what it answers for other rows.
+        """
+        check_progress(self.progress)
+        if self.unseen not in ("as_missing", "error"):
+            raise parameter_error("unseen", self.unseen, "'as_missing' or 'error'")
+        table = self._read_table(X)
+        training = self._read_training(table, y, sample_weight)
+        loss = self._read_loss(training)
+        plan, rows, statistics = self._prepare(training, loss)
+        rows = replace(rows, start=self._read_start(initial_score, training, loss.n_outputs))
+        held = self._read_validation(validation, table, training, plan, statistics)
+        if held is not None and (held.start is None) != (rows.start is None):
+            raise ValueError(
+                "give initial_score for the rows of validation as well: (X, y, sample_weight, initial_score)"
+            )
+        earlier = self._earlier(training, plan, statistics)
+        plan, found, initial = self._boost(plan, rows, held, earlier)
+        forests = earlier
+        if found.parts[0]:
+            target = Target(training.target.name)
+            added = [Forest.of(statistics.columns, target, plan.bins, parts) for parts in found.parts]
+            forests = [old.with_more(new) for old, new in zip(earlier, added, strict=True)] if earlier else added
+        self._keep_names(table)
+        self._keep_classes(training.classes)
+        self.n_features_in_ = len(table.columns)
+        self.forests_, self.initial_ = forests, initial
+        self.n_estimators_, self.learning_rate_ = len(forests[0]), plan.recipe.learning_rate
+        self.history_ = found.history
+        self.loss_, self.shape_, self.constraints_ = loss, shape_of(plan), (plan.monotone, groups_of(plan))
+        self.columns_, self.target_, self.statistics_ = training.columns, training.target, statistics
+        return self
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """The share of each column in all that the splits took off the loss."""
+        check_is_fitted(self)
+        by_column = sum(forest.gains.sum(axis=0) for forest in self.forests_)
+        gains = np.bincount(self.statistics_.origin, by_column, minlength=len(self.columns_))
+        total = gains.sum()
+        return np.asarray(gains / total if total > 0.0 else gains)
+
+    def _columns(self) -> tuple[Column, ...]:
+        return self.columns_
+
+    def _target(self) -> Target:
+        return self.target_
+
+    def _code(self, values: np.ndarray) -> np.ndarray:
+        return self.forests_[0].code(self.statistics_.apply(values), self.n_jobs)
+
+    def _scores(self, values: np.ndarray) -> np.ndarray:
+        """The sum of all trees for each row: a line per output."""
+        codes = self._code(values)
+        sums = [forest.sums(codes, self.n_jobs)[:, 0] for forest in self.forests_]
+        return np.stack(sums) + self.initial_[:, None]
+
+    def _answer_rows(self, values: np.ndarray) -> np.ndarray:
+        return self.loss_.answer(self._scores(values))
+
+    def _staged_answers(self, X: Any) -> Iterator[np.ndarray]:
+        """The answers after each round; what is wrong with the rows is told at once."""
+        check_is_fitted(self)
+        codes = self._code(self._read_rows(X))
+
+        def stages() -> Iterator[np.ndarray]:
+            leaves = [forest.leaves(codes, self.n_jobs) for forest in self.forests_]
+            scores = np.repeat(self.initial_[:, None], len(codes), axis=1)
+            for number in range(self.n_estimators_):
+                for k, forest in enumerate(self.forests_):
+                    scores[k] += forest.leaf_value[forest.leaf_start[number] + leaves[k][:, number]]
+                yield self.loss_.answer(scores.copy())
+
+        return stages()
+
+    def _read_loss(self, training: Training) -> Loss:
+        raise NotImplementedError
+
+    def _read_answers(self, y: Any, training: Training) -> np.ndarray:
+        """The targets of rows to judge by, in the terms of the training rows."""
+        raise NotImplementedError
+
+    def _outputs(self, training: Training) -> dict[str, np.ndarray]:
+        """Numbers that stand for the target, by name."""
+        raise NotImplementedError
+
+    def _read_start(self, initial_score: Any, training: Training, n_outputs: int) -> np.ndarray | None:
+        """The scores that rows begin with: [output, row]."""
+        return read_start(initial_score, training, n_outputs)
+
+    def _prepare(self, training: Training, loss: Loss) -> tuple[BoostPlan, Rows, CategoryStatistics]:
+        """The plan, and the table in bytes."""
+        if not is_whole(self.max_bins, 2) or self.max_bins > MAX_CODES:
+            raise parameter_error("max_bins", self.max_bins, f"a whole number from 2 to {MAX_CODES}")
+        if not is_whole(self.patience, 1):
+            raise parameter_error("patience", self.patience, "a whole number of 1 or more")
+        shares = read_column_sample(self.column_sample)
+        groups = read_interactions(self.interactions, training.columns)
+        recipe = read_recipe(self, shares, len(training.values), len(training.classes))
+        n_threads = usable_threads(self.n_jobs)
+        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int64).max, dtype=np.int64))
+        outputs = self._outputs(training)
+        statistics, values = learn_statistics(training.columns, training.values, outputs, training.weights)
+        bins = place_bins(statistics.columns, values, int(self.max_bins), n_threads)
+        codes = code_rows(choose_compiled_form(), bins, values, n_threads, by_column=True)
+        if len(statistics.columns) >= MOST_COLUMNS:
+            raise ValueError(
+                f"boosting takes fewer than {MOST_COLUMNS} columns, but there are {len(statistics.columns)}"
+            )
+        plan = BoostPlan(
+            recipe=recipe,
+            loss=loss,
+            bins=bins,
+            monotone=self._directions(training)[statistics.origin],
+            groups=None if groups is None else np.ascontiguousarray(groups[:, statistics.origin]),
+            subsample=1.0 if is_auto(self.subsample) else read_share("subsample", self.subsample),
+            goss=read_goss(self.goss, self.subsample),
+            column_sample=shares["tree"],
+            patience=int(self.patience),
+            seed=seed,
+            n_threads=n_threads,
+        )
+        targets = np.ascontiguousarray(training.answers.astype(np.float64).T)
+        code_apart = self._code_apart(training, outputs, statistics, bins) if statistics.means else None
+        return plan, Rows(codes, targets, training.weights, code_apart=code_apart), statistics
+
+    def _code_apart(
+        self, training: Training, outputs: dict[str, np.ndarray], statistics: CategoryStatistics, bins: Bins
+    ) -> Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
+        """What codes rows to learn from and rows held back, without means that know the targets of the latter."""
+
+        def code(kept: np.ndarray, held: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            known = {name: numbers[kept] for name, numbers in outputs.items()}
+            weights, values = training.weights[kept], training.values[kept]
+            learned, seen = statistics.learn(values, known, weights)
+            apart = learned.apply(training.values[held])
+            coded = [code_rows(choose_compiled_form(), bins, part, 1, by_column=True) for part in (seen, apart)]
+            return coded[0], coded[1]
+
+        return code
+
+    def _read_validation(
+        self, validation: Any, table: Table, training: Training, plan: BoostPlan, statistics: CategoryStatistics
+    ) -> Rows | None:
+        """The rows to judge rounds by, coded as the training rows."""
+        if validation is None:
+            return None
+        if self.validation_share is not None:
+            raise ValueError("rounds are judged by validation or by validation_share; give one of them only")
+        if not isinstance(validation, tuple | list) or not 2 <= len(validation) <= 4:
+            raise ValueError(
+                "validation must be a tuple of a table and its target, and perhaps the weights of its rows"
+            )
+        given, y, sample_weight, initial_score = (*validation, None, None)[:4]
+        try:
+            values = read_like(
+                given,
+                training.columns,
+                named=table.named,
+                learner=type(self).__name__,
+                numeric_features=self.numeric_features,
+            )
+            if self._unseen() == "error":
+                refuse_unseen(training.columns, values, given, self._other_unseen)
+            targets = self._read_answers(y, training)
+            weights = read_weights(sample_weight, len(values))
+            if targets.shape[-1] != len(values):
+                raise ValueError(f"it has {len(values)} rows, but {targets.shape[-1]} targets")
+            if targets.shape[:-1] != training.answers.shape[1:]:
+                raise ValueError("it has another number of targets per row than the training rows")
+            plan.loss.check_targets(targets)
+            if not weights.any():
+                raise ValueError("every row has a weight of zero, so it cannot judge anything")
+        except ValueError as error:
+            raise ValueError(f"validation: {error}") from None
+        seen = statistics.apply(values)
+        codes = code_rows(choose_compiled_form(), plan.bins, seen, plan.n_threads, by_column=True)
+        whole = replace(training, values=values, kept=None)
+        return Rows(codes, targets, weights, self._read_start(initial_score, whole, plan.loss.n_outputs))
+
+    def _earlier(self, training: Training, plan: BoostPlan, statistics: CategoryStatistics) -> list[Forest]:
+        """The trees to add to, none without `warm_start`."""
+        if not self.warm_start or not hasattr(self, "forests_"):
+            return []
+        same = training.columns == self.columns_ and training.target == self.target_
+        same = same and len(self.forests_) == plan.loss.n_outputs and statistics.columns == self.statistics_.columns
+        if type(self.loss_) is not type(plan.loss):
+            raise ValueError("warm_start adds rounds of the same loss; set warm_start=False to begin anew with another")
+        if not same or not np.array_equal(self.forests_[0].bins.cuts, plan.bins.cuts):
+            raise ValueError(OTHER_TABLE)
+        if not np.array_equal(self.constraints_[0], plan.monotone) or self.constraints_[1] != groups_of(plan):
+            raise ValueError("monotone or interactions are not those of the model; set warm_start=False to begin anew")
+        return self.forests_
+
+    def _boost(
+        self, plan: BoostPlan, rows: Rows, held: Rows | None, earlier: list[Forest]
+    ) -> tuple[BoostPlan, Boosted, np.ndarray]:
+        """Choose rate and rounds, and boost; returns also the score that all rows begin with."""
+        if earlier:
+            plan = take_shape(plan, self.shape_, self)
+        n_rounds, plan, history = self._choose_rounds(plan, rows, is_judged=held is not None)
+        initial = rows.begin(plan.loss)
+        initial = self.initial_ if earlier else initial
+        first = len(earlier[0]) if earlier else 0
+        if is_auto(self.n_estimators):
+            n_rounds = max(n_rounds, first)
+        if first > n_rounds:
+            raise ValueError(f"n_estimators is {n_rounds}, but the model has {first} rounds; it can only grow")
+        if earlier:
+            rows, held = move_on(rows, initial, earlier), None if held is None else move_on(held, initial, earlier)
+        if earlier and len(history) == 0:
+            history = self.history_
+        if first == n_rounds:
+            return plan, Boosted([[] for _ in earlier], history), initial
+        plans = self._shapes(plan, len(rows)) if held is not None and not earlier else [plan]
+        start = np.zeros_like(initial) if earlier else initial
+        tries = []
+        with follow("boosting", len(plans) * (n_rounds - first), self.progress) as tick:
+            for each in plans:
+                found = boost(
+                    each,
+                    rows,
+                    start,
+                    n_rounds - first,
+                    tick,
+                    held=held,
+                    first_round=first,
+                    keep_on_interrupt=bool(self.keep_on_interrupt),
+                )
+                tries.append((each, found))
+                if found.was_interrupted:
+                    break
+        if held is None:
+            return plan, replace(tries[0][1], history=history), initial
+        plan, found = min(tries, key=lambda pair: pair[1].least_loss)
+        found = found.up_to_best(at_least=0 if earlier else 1)
+        return plan, replace(found, history=np.append(history[:first], found.history)), initial
+
+    def _shapes(self, plan: BoostPlan, n_rows: int) -> list[BoostPlan]:
+        """The plans to choose among where rounds are judged by rows held back."""
+        plans = [take_shape(plan, shape, self) for shape in shapes_for(n_rows)]
+        return list({(each.recipe, each.subsample): each for each in plans}.values())
+
+    def _directions(self, training: Training) -> np.ndarray:
+        return read_monotone(self.monotone, training.columns)
+
+    def _choose_rounds(self, plan: BoostPlan, rows: Rows, is_judged: bool) -> tuple[int, BoostPlan, np.ndarray]:
+        """How many rounds to boost at most, the plan to do it by, and the losses that told so."""
+        auto, share = is_auto(self.n_estimators), self.validation_share
+        if not auto and not is_whole(self.n_estimators, 1):
+            raise parameter_error("n_estimators", self.n_estimators, "a whole number of 1 or more, or 'auto'")
+        if share is not None and (not is_real(share) or not 0.0 < share < 1.0):
+            raise parameter_error("validation_share", share, "a share between 0 and 1, or None")
+        most = MOST_ROUNDS if auto else int(self.n_estimators)
+        if is_judged or (not auto and share is None):
+            return most, plan, np.empty(0)
+        if len(rows) < 10:
+            return min(most, 100), plan, np.empty(0)
+        plans = [replace(each, least_fall=LEAST_FALL if auto else 0.0) for each in self._shapes(plan, len(rows))]
+        with follow("choosing the number of rounds", None, self.progress) as tick:
+            n_rounds, plan, history = choose_plan(plans, rows, most, share, tick)
+        return n_rounds, plan, history
+
+
+def groups_of(plan: BoostPlan) -> list[list[bool]] | None:
+    """Which columns may meet on a path, to be compared."""
+    return None if plan.groups is None else plan.groups.tolist()
+
+
+def move_on(rows: Rows, initial: np.ndarray, earlier: list[Forest]) -> Rows:
+    """Rows that begin with what earlier trees answer."""
+    by_row = np.ascontiguousarray(rows.codes.T)
+    sums = np.stack([forest.sums(by_row)[:, 0] for forest in earlier])
+    return replace(rows, start=rows.scores(initial) + sums)
+
+
+class GradientBoostingClassifier(ClassAnswers, Boosting):
+    """Gradient boosting for classes: each tree corrects the ones before it (Friedman 2001).
+
+    Takes tables as they are, with text columns and gaps. Categories are split in groups along their gradients; gaps go
+    to the side that is better for them.
+
+    Parameters
+    ----------
+    loss : {"log_loss", "exponential"} or function, default="log_loss"
+        What is made small: the negative logarithm of the true class's share, or for two classes AdaBoost's loss, or a
+        function of score and target (0 or 1) that returns gradient and hessian.
+    class_weight : dict, "balanced" or None, default=None
+        What a row of each class weighs.
+    n_estimators : int or "auto", default="auto"
+        Rounds of boosting. "auto" boosts on a part of the rows until the loss on the others has not fallen for
+        `patience` rounds, and then takes as many rounds as were best on all rows. Tables of up to 5,000 rows are judged
+        in five folds, and up to 200,000 rows also the shape of the trees is chosen.
+    learning_rate : float or "auto", default="auto"
+        How much of each tree is added. Smaller steps need more rounds and answer better. "auto" takes 0.05, or 0.1 for
+        more than two classes, for tables of more than 50,000 rows and for a given number of rounds.
+    growth : {"auto", "best", "level", "oblivious"}, default="auto"
+        Which leaf is split next: the one whose split takes the most off the loss; all of a level before the next; or
+        all of a level by the same test (oblivious trees, six levels unless `max_depth` tells otherwise). "auto" is
+        the better of "best" and "oblivious" where rounds are judged by rows held back (`n_estimators="auto"`,
+        `validation` or `validation_share`) and there are no more than 200,000 rows, else "best".
+    max_leaf_nodes : int, default=31
+        Most leaves of a tree, unless it is oblivious.
+    max_depth : int or None, default=None
+        Most tests from the root to a leaf.
+    min_samples_leaf : int or "auto", default="auto"
+        Least rows on both sides of a split. "auto" takes a hundredth of the rows, 20 at most; where rounds are
+        judged for a table of up to 50,000 rows, 3 at most, or 1 for oblivious trees.
+    min_child_weight : float, default=0.001
+        Least sum of hessians on both sides of a split.
+    l1, l2 : float, default=0.0 and 1.0
+        What large answers of leaves cost: their size, or its square. Raise them for noisy data.
+    min_split_gain : float, default=0.0
+        Least that a split must take off the loss.
+    subsample : float or "auto", default="auto"
+        Share of the rows that each tree is grown from, drawn without replacement. "auto" takes 0.7 where rounds are
+        judged for a table of up to 50,000 rows, else all rows.
+    goss : (float, float), True or None, default=None
+        Grow each tree from the rows with the largest gradients and from some of the others, which are weighed up: the
+        shares of both; True takes (0.2, 0.1). For large tables.
+    column_sample : float, dict or "auto", default="auto"
+        Share of the columns that each tree may ask for, or shares for each "tree", "level" and "node" as in
+        {"node": 0.5}. "auto" takes 0.5 for each node where `subsample` is 0.7 (0.7 for oblivious trees), else all.
+    monotone : dict, list or None, default=None
+        Columns that the answer must rise with (1) or fall with (-1), by name or position, or one entry per column.
+    interactions : list of lists, "none" or None, default=None
+        Groups of columns, by name or position, that may meet on a path from the root to a leaf; columns in no group
+        are one more group. "none" lets no two columns meet.
+    max_bins : int, default=255
+        Most groups of about as many rows into which the values of a numeric column are put before growth.
+    validation_share : float or None, default=None
+        Share of the rows to hold back to choose the number of rounds, at most `n_estimators`; the model is then fitted
+        on all rows. None leaves it to n_estimators="auto", or holds nothing back if a number of rounds is given.
+    patience : int, default=50
+        After so many rounds without a fall of the loss on rows held back no more are tried.
+    warm_start : bool, default=False
+        Whether to keep the trees of the last fit and only add the rounds that `n_estimators` asks for beyond them.
+    keep_on_interrupt : bool, default=False
+        Whether Ctrl-C ends boosting with the trees so far, rather than with nothing. While the number of rounds is
+        still being chosen, there are none to keep.
+    unseen : {"as_missing", "error"}, default="as_missing"
+        What becomes of categories that were not there in training.
+    categorical_features, numeric_features : list of names or positions, mask, "all" or None, default=None
+        Columns to be read otherwise than their type says.
+    random_state : int, RandomState or None, default=None
+        Seed of all that is random. The same seed gives the same model, bit for bit, for any number of threads.
+    n_jobs : int or None, default=None
+        Threads; None takes all cores.
+    progress : bool or None, default=None
+        Whether to show how far boosting is if it takes more than two seconds.
+
+    Attributes
+    ----------
+    forests_ : list of Forest
+        The trees, one forest per output.
+    n_estimators_, learning_rate_ : int, float
+        Rounds and rate that were taken.
+    history_ : ndarray
+        The loss on rows held back, or on those given as `validation`, after each round.
+    feature_importances_ : ndarray
+        The share of each column in all that the splits took off the loss.
+
+    Examples
+    --------
+    >>> from treewright import GradientBoostingClassifier, datasets
+    >>> iris = datasets.load_iris()
+    >>> model = GradientBoostingClassifier(n_estimators=20, random_state=0).fit(iris.X, iris.y)
+    >>> round(model.score(iris.X, iris.y), 2)
+    1.0
+    """
+
+    def __init__(
+        self,
+        *,
+        loss: Any = "log_loss",
+        class_weight: Any = None,
+        n_estimators: int | str = "auto",
+        learning_rate: float | str = "auto",
+        growth: str = "auto",
+        max_leaf_nodes: int = 31,
+        max_depth: int | None = None,
+        min_samples_leaf: int | str = "auto",
+        min_child_weight: float = 1e-3,
+        l1: float = 0.0,
+        l2: float = 1.0,
+        min_split_gain: float = 0.0,
+        subsample: float | str = "auto",
+        goss: Any = None,
+        column_sample: Any = "auto",
+        monotone: Any = None,
+        interactions: Any = None,
+        max_bins: int = 255,
+        validation_share: float | None = None,
+        patience: int = 50,
+        warm_start: bool = False,
+        keep_on_interrupt: bool = False,
+        unseen: str = "as_missing",
+        categorical_features: Any = None,
+        numeric_features: Any = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        progress: bool | None = None,
+    ) -> None:
+        self.loss = loss
+        self.class_weight = class_weight
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.growth = growth
+        self.max_leaf_nodes = max_leaf_nodes
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.min_child_weight = min_child_weight
+        self.l1 = l1
+        self.l2 = l2
+        self.min_split_gain = min_split_gain
+        self.subsample = subsample
+        self.goss = goss
+        self.column_sample = column_sample
+        self.monotone = monotone
+        self.interactions = interactions
+        self.max_bins = max_bins
+        self.validation_share = validation_share
+        self.patience = patience
+        self.warm_start = warm_start
+        self.keep_on_interrupt = keep_on_interrupt
+        self.unseen = unseen
+        self.categorical_features = categorical_features
+        self.numeric_features = numeric_features
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.progress = progress
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """The scores that shares are made of: of two classes that of the second, else a column per class."""
+        check_is_fitted(self)
+        scores = self._scores(self._read_rows(X))
+        labels = self._labels_of_classes()
+        if len(scores) == 1:
+            return scores[0] if labels[-1] == 1 else -scores[0]
+        return scores.T[:, labels]
+
+    def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
+        """The classes that the model answers after each round."""
+        return (self._named(self._choose(shares)) for shares in self._staged_answers(X))
+
+    def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
+        """The class shares after each round."""
+        return (shares[:, self._labels_of_classes()] for shares in self._staged_answers(X))
+
+    def _read_loss(self, training: Training) -> Loss:
+        n_classes = max(len(training.target.classes), 2)
+        return read_loss(self.loss, n_classes=n_classes, quantile=0.5, tweedie_power=1.5)
+
+    def _read_answers(self, y: Any, training: Training) -> np.ndarray:
+        labels, classes = read_classes(y)
+        label_of = {name: label for label, name in enumerate(training.target.classes)}
+        strange = [name for name in classes.tolist() if name not in label_of]
+        if strange:
+            raise ValueError(f"it has the class {strange[0]!r}, which the training rows do not have")
+        return np.array([label_of[name] for name in classes.tolist()], dtype=np.float64)[labels]
+
+    def _read_start(self, initial_score: Any, training: Training, n_outputs: int) -> np.ndarray | None:
+        start = super()._read_start(initial_score, training, n_outputs)
+        if start is None:
+            return None
+        if n_outputs == 1:
+            return -start if _is_turned(training) else start
+        place = {name: line for line, name in enumerate(training.classes.tolist())}
+        if len(place) < n_outputs:
+            raise ValueError("initial_score needs rows of every class that the target declares")
+        return np.ascontiguousarray(start[[place[name] for name in training.target.classes]])
+
+    def _outputs(self, training: Training) -> dict[str, np.ndarray]:
+        told = [f"share of {name!r}" for name in map(str, training.target.classes)]
+        if len(told) <= 2:
+            return {told[-1]: (training.answers == len(told) - 1).astype(np.float64)}
+        return {name: (training.answers == label).astype(np.float64) for label, name in enumerate(told)}
+
+    def _answer_rows(self, values: np.ndarray) -> np.ndarray:
+        return super()._answer_rows(values)[:, : len(self.target_.classes)]
+
+    def _directions(self, training: Training) -> np.ndarray:
+        directions = super()._directions(training)
+        if directions.any() and len(training.target.classes) != 2:
+            n_classes = len(training.target.classes)
+            raise ValueError(f"monotone needs a number or two classes to rise or fall, but y has {n_classes} classes")
+        return -directions if _is_turned(training) else directions
+
+
+def _is_turned(training: Training) -> bool:
+    """Is the second of two classes the first in the order that the target declares?"""
+    return len(training.classes) == 2 and bool(training.target.classes[0] == training.classes.tolist()[1])
+
+
+class GradientBoostingRegressor(NumberAnswers, Boosting):
+    """Gradient boosting for numbers: each tree corrects the ones before it (Friedman 2001).
+
+    Takes tables as they are, with text columns and gaps. Categories are split in groups along their gradients; gaps go
+    to the side that is better for them.
+
+    Parameters
+    ----------
+    loss : str or function, default="squared"
+        What is made small: "squared" error, "absolute" error (leaves answer medians), "huber" (squared, but linear for
+        the largest tenth of the errors), "quantile", the deviances "poisson", "gamma" and "tweedie" (of numbers not
+        below 0, by their logarithm), or a function of prediction and target that returns gradient and hessian; it is
+        compiled for one row at a time. Its hessian must not be negative; `history_` then tells by how much the loss is
+        less than at the start.
+    quantile : float, default=0.5
+        For loss="quantile": the share of targets below the answer.
+    tweedie_power : float, default=1.5
+        For loss="tweedie": from 1 (Poisson) to 2 (gamma).
+    n_estimators : int or "auto", default="auto"
+        Rounds of boosting. "auto" boosts on a part of the rows until the loss on the others has not fallen for
+        `patience` rounds, and then takes as many rounds as were best on all rows. Tables of up to 5,000 rows are judged
+        in five folds, and up to 200,000 rows also the shape of the trees is chosen.
+    learning_rate : float or "auto", default="auto"
+        How much of each tree is added. Smaller steps need more rounds and answer better. "auto" takes 0.05, or 0.1 for
+        tables of more than 50,000 rows and for a given number of rounds.
+    growth : {"auto", "best", "level", "oblivious"}, default="auto"
+        Which leaf is split next: the one whose split takes the most off the loss; all of a level before the next; or
+        all of a level by the same test (oblivious trees, six levels unless `max_depth` tells otherwise). "auto" is
+        the better of "best" and "oblivious" where rounds are judged by rows held back (`n_estimators="auto"`,
+        `validation` or `validation_share`) and there are no more than 200,000 rows, else "best".
+    max_leaf_nodes : int, default=31
+        Most leaves of a tree, unless it is oblivious.
+    max_depth : int or None, default=None
+        Most tests from the root to a leaf.
+    min_samples_leaf : int or "auto", default="auto"
+        Least rows on both sides of a split. "auto" takes a hundredth of the rows, 20 at most; where rounds are
+        judged for a table of up to 50,000 rows, 3 at most, or 1 for oblivious trees.
+    min_child_weight : float, default=0.001
+        Least sum of hessians on both sides of a split.
+    l1, l2 : float, default=0.0 and 1.0
+        What large answers of leaves cost: their size, or its square. Raise them for noisy data.
+    min_split_gain : float, default=0.0
+        Least that a split must take off the loss.
+    subsample : float or "auto", default="auto"
+        Share of the rows that each tree is grown from, drawn without replacement. "auto" takes 0.7 where rounds are
+        judged for a table of up to 50,000 rows, else all rows.
+    goss : (float, float), True or None, default=None
+        Grow each tree from the rows with the largest gradients and from some of the others, which are weighed up: the
+        shares of both; True takes (0.2, 0.1). For large tables.
+    column_sample : float, dict or "auto", default="auto"
+        Share of the columns that each tree may ask for, or shares for each "tree", "level" and "node" as in
+        {"node": 0.5}. "auto" takes 0.5 for each node where `subsample` is 0.7 (0.7 for oblivious trees), else all.
+    monotone : dict, list or None, default=None
+        Columns that the answer must rise with (1) or fall with (-1), by name or position, or one entry per column.
+    interactions : list of lists, "none" or None, default=None
+        Groups of columns, by name or position, that may meet on a path from the root to a leaf; columns in no group
+        are one more group. "none" lets no two columns meet.
+    max_bins : int, default=255
+        Most groups of about as many rows into which the values of a numeric column are put before growth.
+    validation_share : float or None, default=None
+        Share of the rows to hold back to choose the number of rounds, at most `n_estimators`; the model is then fitted
+        on all rows. None leaves it to n_estimators="auto", or holds nothing back if a number of rounds is given.
+    patience : int, default=50
+        After so many rounds without a fall of the loss on rows held back no more are tried.
+    warm_start : bool, default=False
+        Whether to keep the trees of the last fit and only add the rounds that `n_estimators` asks for beyond them.
+    keep_on_interrupt : bool, default=False
+        Whether Ctrl-C ends boosting with the trees so far, rather than with nothing. While the number of rounds is
+        still being chosen, there are none to keep.
+    unseen : {"as_missing", "error"}, default="as_missing"
+        What becomes of categories that were not there in training.
+    categorical_features, numeric_features : list of names or positions, mask, "all" or None, default=None
+        Columns to be read otherwise than their type says.
+    random_state : int, RandomState or None, default=None
+        Seed of all that is random. The same seed gives the same model, bit for bit, for any number of threads.
+    n_jobs : int or None, default=None
+        Threads; None takes all cores.
+    progress : bool or None, default=None
+        Whether to show how far boosting is if it takes more than two seconds.
+
+    Attributes
+    ----------
+    forests_ : list of Forest
+        The trees, one forest per output.
+    n_estimators_, learning_rate_ : int, float
+        Rounds and rate that were taken.
+    history_ : ndarray
+        The loss on rows held back, or on those given as `validation`, after each round.
+    feature_importances_ : ndarray
+        The share of each column in all that the splits took off the loss.
+
+    Examples
+    --------
+    >>> from treewright import GradientBoostingRegressor
+    >>> model = GradientBoostingRegressor(n_estimators=50, min_samples_leaf=1)
+    >>> model.fit({"rooms": [1, 2, 3, 4] * 5}, [10, 12, 20, 22] * 5).predict({"rooms": [1, 4]}).round()
+    array([10., 22.])
+    """
+
+    def __init__(
+        self,
+        *,
+        loss: Any = "squared",
+        quantile: float = 0.5,
+        tweedie_power: float = 1.5,
+        n_estimators: int | str = "auto",
+        learning_rate: float | str = "auto",
+        growth: str = "auto",
+        max_leaf_nodes: int = 31,
+        max_depth: int | None = None,
+        min_samples_leaf: int | str = "auto",
+        min_child_weight: float = 1e-3,
+        l1: float = 0.0,
+        l2: float = 1.0,
+        min_split_gain: float = 0.0,
+        subsample: float | str = "auto",
+        goss: Any = None,
+        column_sample: Any = "auto",
+        monotone: Any = None,
+        interactions: Any = None,
+        max_bins: int = 255,
+        validation_share: float | None = None,
+        patience: int = 50,
+        warm_start: bool = False,
+        keep_on_interrupt: bool = False,
+        unseen: str = "as_missing",
+        categorical_features: Any = None,
+        numeric_features: Any = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        progress: bool | None = None,
+    ) -> None:
+        self.loss = loss
+        self.quantile = quantile
+        self.tweedie_power = tweedie_power
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.growth = growth
+        self.max_leaf_nodes = max_leaf_nodes
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.min_child_weight = min_child_weight
+        self.l1 = l1
+        self.l2 = l2
+        self.min_split_gain = min_split_gain
+        self.subsample = subsample
+        self.goss = goss
+        self.column_sample = column_sample
+        self.monotone = monotone
+        self.interactions = interactions
+        self.max_bins = max_bins
+        self.validation_share = validation_share
+        self.patience = patience
+        self.warm_start = warm_start
+        self.keep_on_interrupt = keep_on_interrupt
+        self.unseen = unseen
+        self.categorical_features = categorical_features
+        self.numeric_features = numeric_features
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.progress = progress
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The number that the model answers for each row; of several targets a column each."""
+        return self._one_or_all(self._answer(X))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The coefficient of determination: 1 is perfect, 0 as good as the mean; of several targets their mean."""
+        return float(r2_score(read_targets(y), self.predict(X), sample_weight=sample_weight))
+
+    def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
+        """The numbers that the model answers after each round."""
+        return (self._one_or_all(answers) for answers in self._staged_answers(X))
+
+    def _one_or_all(self, answers: np.ndarray) -> np.ndarray:
+        return answers[:, 0] if answers.shape[1] == 1 else answers
+
+    def _read_target(self, y: Any) -> tuple[np.ndarray, np.ndarray, tuple[Any, ...]]:
+        return np.require(read_targets(y), requirements=["C", "W"]), np.empty(0), ()
+
+    def _read_answers(self, y: Any, training: Training) -> np.ndarray:
+        return np.ascontiguousarray(read_targets(y).T)
+
+    def _outputs(self, training: Training) -> dict[str, np.ndarray]:
+        columns = training.answers.reshape(len(training.values), -1).T
+        return {f"mean target {number}" if number else "mean target": column for number, column in enumerate(columns)}
+
+    def _read_loss(self, training: Training) -> Loss:
+        def read() -> Loss:
+            return read_loss(self.loss, n_classes=0, quantile=self.quantile, tweedie_power=self.tweedie_power)
+
+        loss = read()
+        if isinstance(loss, Tweedie) and not training.answers.any(axis=0).all():
+            raise ValueError(f"loss is {self.loss!r}, which needs targets above 0, but all are 0")
+        if training.answers.ndim > 1:
+            loss = ManyOutputs([read() for _ in range(training.answers.shape[1])])
+        try:
+            loss.check_targets(training.answers.T)
+        except ValueError as error:
+            raise ValueError(f"loss is {self.loss!r}: {error}") from None
+        return loss
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags

@@ -1,0 +1,404 @@
+"""What boosting makes small: losses with their gradients and hessians, and where each begins."""
+
+from __future__ import annotations
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from treewright.engines.boosting.losses import (
+    EXPONENTIAL,
+    HUBER,
+    LOG_LOSS,
+    MANY_CLASSES,
+    QUANTILE,
+    SQUARED,
+    TWEEDIE,
+    derive_rows,
+)
+from treewright.engines.boosting.own_loss import OwnFunction, check_derivatives
+from treewright.estimators.parameters import is_real, parameter_error
+from treewright.runtime.forms import choose_compiled_form
+
+NUMBER_LOSSES = ("squared", "absolute", "huber", "quantile", "poisson", "gamma", "tweedie")
+CLASS_LOSSES = ("log_loss", "exponential")
+
+# Places between 0 and 1 with their shares by which a function is summed from one to the other (Gauss and Legendre).
+ON_THE_WAY = [0.5 * (line + shift) for line, shift in zip(np.polynomial.legendre.leggauss(12), (1.0, 0.0), strict=True)]
+
+# Shares of classes are kept this far from 0 and 1 before logarithms are taken.
+CLOSE_TO_SURE = 1e-15
+
+
+class Loss(ABC):
+    """A loss of scores (one line per output) and targets."""
+
+    n_outputs = 1
+    # Which of the losses that are compiled it is, and the number that one takes.
+    kind: ClassVar[int]
+    parameter = 0.0
+    # Is a leaf's answer worked out from the residuals of its rows, rather than from gradient and hessian?
+    answers_by_residuals = False
+
+    def check_targets(self, targets: np.ndarray) -> None:
+        """Refuse targets that the loss is not defined for."""
+        del targets
+
+    @abstractmethod
+    def begin(self, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """The best score that is the same for all rows, per output."""
+
+    def fill(
+        self,
+        scores: np.ndarray,
+        targets: np.ndarray,
+        weights: np.ndarray,
+        rows: tuple[int, int],
+        gradients: np.ndarray,
+        hessians: np.ndarray,
+    ) -> None:
+        """Write gradients and hessians of a range of rows, a line per output, times weights if there are any."""
+        derive = choose_compiled_form()(derive_rows)
+        derive(self.kind, float(self.parameter), scores, targets, weights, *rows, gradients, hessians)
+
+    def derive(self, scores: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Gradients and hessians of all rows, a line per output."""
+        gradients, hessians = np.empty_like(scores), np.empty_like(scores)
+        self.fill(scores, targets, np.empty(0), (0, scores.shape[1]), gradients, hessians)
+        return gradients, hessians
+
+    @property
+    def goes_row_by_row(self) -> bool:
+        """May parts of the rows be filled by several threads at once?"""
+        return True
+
+    def check_filled(self, gradients: np.ndarray, hessians: np.ndarray) -> None:
+        """Refuse gradients and hessians that cannot be boosted by."""
+        del gradients, hessians
+
+    def fresh(self) -> Loss:
+        """The same loss, to be begun with other rows."""
+        return copy.copy(self)
+
+    @abstractmethod
+    def value(self, scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> float:
+        """The mean loss."""
+
+    def answer(self, scores: np.ndarray) -> np.ndarray:
+        """What the scores stand for: numbers, or shares of classes, a column each."""
+        return scores.T
+
+    def leaf(self, residuals: np.ndarray, weights: np.ndarray) -> float:
+        """The best answer for the rows of a leaf, given what is left of their targets."""
+        raise NotImplementedError
+
+
+class Squared(Loss):
+    """Half the squared error."""
+
+    kind = SQUARED
+
+    def begin(self, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        return np.array([np.average(targets, weights=weights)])
+
+    def value(self, scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> float:
+        return float(np.average(0.5 * (scores[0] - targets) ** 2, weights=weights))
+
+
+class Quantile(Loss):
+    """The pinball loss, whose best answer is a quantile."""
+
+    kind = QUANTILE
+    answers_by_residuals = True
+
+    def __init__(self, quantile: float) -> None:
+        self.parameter = quantile
+
+    def begin(self, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        return np.array([weighted_quantile(targets, weights, self.parameter)])
+
+    def value(self, scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> float:
+        errors = targets - scores[0]
+        losses = np.where(errors > 0.0, self.parameter * errors, (self.parameter - 1.0) * errors)
+        return float(np.average(losses, weights=weights))
+
+    def leaf(self, residuals: np.ndarray, weights: np.ndarray) -> float:
+        return weighted_quantile(residuals, weights, self.parameter)
+
+
+class Absolute(Quantile):
+    """The absolute error, whose best answer is the median."""
+
+    def __init__(self) -> None:
+        super().__init__(0.5)
+
+    def value(self, scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> float:
+        return 2.0 * super().value(scores, targets, weights)
+
+
+class Huber(Loss):
+    """Squared for small errors and linear for large ones; what is large is a quantile of the first errors."""
+
+    kind = HUBER
+
+    def __init__(self, share: float) -> None:
+        self.share = share
+        self.parameter = 1.0
+
+    def begin(self, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        middle = weighted_quantile(targets, weights, 0.5)
+        width = weighted_quantile(np.abs(targets - middle), weights, self.share)
+        self.parameter = width if width > 0.0 else 1.0
+        return np.array([middle])
+
+    def value(self, scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> float:
+        errors = np.abs(scores[0] - targets)
+        small = np.minimum(errors, self.parameter)
+        return float(np.average(0.5 * small**2 + self.parameter * (errors - small), weights=weights))
+
+
+class Tweedie(Loss):
+    """The Tweedie deviance of power p with the logarithm as link: 1 is Poisson, 2 is gamma."""
+
+    kind = TWEEDIE
+
+    def __init__(self, power: float) -> None:
+        self.parameter = power
+
+    def check_targets(self, targets: np.ndarray) -> None:
+        least = targets.min() if targets.size else 1.0
+        if least < 0.0 or (self.parameter == 2.0 and least == 0.0):
+            wanted = "above 0" if self.parameter == 2.0 else "of 0 or more"
+            raise ValueError(f"the loss needs targets {wanted}, but the least is {least:g}")
+
+    def begin(self, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        return np.array([np.log(max(np.average(targets, weights=weights), 1e-300))])
+
+    def value(self, scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> float:
+        score, p = scores[0], self.parameter
+        if p == 1.0:
+            losses = np.exp(score) - targets * score
+        elif p == 2.0:
+            losses = targets * np.exp(-score) + score
+        else:
+            losses = np.exp((2.0 - p) * score) / (2.0 - p) - targets * np.exp((1.0 - p) * score) / (1.0 - p)
+        return float(np.average(losses, weights=weights))
+
+    def answer(self, scores: np.ndarray) -> np.ndarray:
+        return np.exp(scores).T
+
+
+class LogLoss(Loss):
+    """The negative logarithm of the true class's share, for two classes by one score."""
+
+    kind = LOG_LOSS
+
+    def begin(self, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        share = np.clip(np.average(targets, weights=weights), CLOSE_TO_SURE, 1.0 - CLOSE_TO_SURE)
+        return np.array([np.log(share / (1.0 - share))])
+
+    def value(self, scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> float:
+        score = scores[0]
+        return float(np.average(np.logaddexp(0.0, score) - targets * score, weights=weights))
+
+    def answer(self, scores: np.ndarray) -> np.ndarray:
+        share = logistic(scores[0])
+        return np.column_stack([1.0 - share, share])
+
+
+class ManyClasses(Loss):
+    """The negative logarithm of the true class's share, by a score per class."""
+
+    kind = MANY_CLASSES
+
+    def __init__(self, n_classes: int) -> None:
+        self.n_outputs = n_classes
+
+    def begin(self, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        totals = np.bincount(targets.astype(np.intp), weights, minlength=self.n_outputs)
+        return np.log(np.maximum(totals / totals.sum(), CLOSE_TO_SURE))
+
+    def value(self, scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> float:
+        of_truth = softmax(scores)[targets.astype(np.intp), np.arange(len(targets))]
+        return float(np.average(-np.log(np.maximum(of_truth, CLOSE_TO_SURE)), weights=weights))
+
+    def answer(self, scores: np.ndarray) -> np.ndarray:
+        return softmax(scores).T
+
+
+class Exponential(Loss):
+    """AdaBoost's loss of two classes: exp(-score) where the class is the second, else exp(score)."""
+
+    kind = EXPONENTIAL
+
+    def begin(self, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        share = np.clip(np.average(targets, weights=weights), CLOSE_TO_SURE, 1.0 - CLOSE_TO_SURE)
+        return np.array([0.5 * np.log(share / (1.0 - share))])
+
+    def value(self, scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> float:
+        return float(np.average(np.exp((1.0 - 2.0 * targets) * scores[0]), weights=weights))
+
+    def answer(self, scores: np.ndarray) -> np.ndarray:
+        share = logistic(2.0 * scores[0])
+        return np.column_stack([1.0 - share, share])
+
+
+class Own(Loss):
+    """A loss of the user's: a function of prediction and target that returns gradient and hessian.
+
+    Of two classes, the prediction is the score whose logistic function is the share of the second.
+    """
+
+    def __init__(self, function: Callable[..., Any], of_classes: bool) -> None:
+        self.function = OwnFunction(function)
+        self.of_classes = of_classes
+        self.start = 0.0
+
+    def begin(self, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        self.start = 0.0 if self.of_classes else float(np.average(targets, weights=weights))
+        return np.array([self.start])
+
+    def fill(
+        self,
+        scores: np.ndarray,
+        targets: np.ndarray,
+        weights: np.ndarray,
+        rows: tuple[int, int],
+        gradients: np.ndarray,
+        hessians: np.ndarray,
+    ) -> None:
+        taken = slice(*rows)
+        g, h = gradients[0, taken], hessians[0, taken]
+        self.function.fill(scores[0, taken], targets[taken], g, h)
+        if len(weights):
+            g *= weights[taken]
+            h *= weights[taken]
+
+    @property
+    def goes_row_by_row(self) -> bool:
+        return self.function.is_compiled
+
+    def check_filled(self, gradients: np.ndarray, hessians: np.ndarray) -> None:
+        check_derivatives(gradients, hessians)
+
+    def value(self, scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> float:
+        """The mean loss less that of the score which all rows begin with: the gradient summed on the way from there."""
+        way = scores - self.start
+        steps = [
+            share * self.derive(self.start + place * way, targets)[0] for place, share in zip(*ON_THE_WAY, strict=True)
+        ]
+        return float(np.average((way * np.sum(steps, axis=0))[0], weights=weights))
+
+    def answer(self, scores: np.ndarray) -> np.ndarray:
+        if not self.of_classes:
+            return scores.T
+        share = logistic(scores[0])
+        return np.column_stack([1.0 - share, share])
+
+
+class ManyOutputs(Loss):
+    """The mean of the losses of several numbers, each with a score of its own."""
+
+    def __init__(self, losses: Sequence[Loss]) -> None:
+        self.losses = list(losses)
+        self.n_outputs = len(self.losses)
+        self.answers_by_residuals = self.losses[0].answers_by_residuals
+
+    def fresh(self) -> Loss:
+        return ManyOutputs([loss.fresh() for loss in self.losses])
+
+    def check_targets(self, targets: np.ndarray) -> None:
+        for loss, line in zip(self.losses, targets, strict=True):
+            loss.check_targets(line)
+
+    @property
+    def goes_row_by_row(self) -> bool:
+        return all(loss.goes_row_by_row for loss in self.losses)
+
+    def check_filled(self, gradients: np.ndarray, hessians: np.ndarray) -> None:
+        for k, loss in enumerate(self.losses):
+            loss.check_filled(gradients[k : k + 1], hessians[k : k + 1])
+
+    def begin(self, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        return np.concatenate([loss.begin(line, weights) for loss, line in zip(self.losses, targets, strict=True)])
+
+    def fill(
+        self,
+        scores: np.ndarray,
+        targets: np.ndarray,
+        weights: np.ndarray,
+        rows: tuple[int, int],
+        gradients: np.ndarray,
+        hessians: np.ndarray,
+    ) -> None:
+        for k, loss in enumerate(self.losses):
+            one = slice(k, k + 1)
+            loss.fill(scores[one], targets[k], weights, rows, gradients[one], hessians[one])
+
+    def value(self, scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> float:
+        values = [loss.value(scores[k : k + 1], targets[k], weights) for k, loss in enumerate(self.losses)]
+        return float(np.mean(values))
+
+    def answer(self, scores: np.ndarray) -> np.ndarray:
+        return np.hstack([loss.answer(scores[k : k + 1]) for k, loss in enumerate(self.losses)])
+
+    def leaf(self, residuals: np.ndarray, weights: np.ndarray) -> float:
+        return self.losses[0].leaf(residuals, weights)
+
+
+def logistic(scores: np.ndarray) -> np.ndarray:
+    return np.asarray(0.5 * (1.0 + np.tanh(0.5 * scores)))
+
+
+def softmax(scores: np.ndarray) -> np.ndarray:
+    """Shares of classes by column, from scores by line."""
+    raised = np.exp(scores - scores.max(axis=0))
+    return np.asarray(raised / raised.sum(axis=0))
+
+
+def weighted_quantile(numbers: np.ndarray, weights: np.ndarray, quantile: float) -> float:
+    """The least number with at least this share of the weight at or below it; halfway to the next on a tie.
+
+    >>> weighted_quantile(np.array([3.0, 1.0, 2.0, 9.0]), np.ones(4), 0.5)
+    2.5
+    """
+    order = np.argsort(numbers, kind="stable")
+    passed = np.cumsum(weights[order])
+    wanted = quantile * passed[-1]
+    place = min(int(np.searchsorted(passed, wanted * (1.0 - 1e-12))), len(numbers) - 1)
+    at = float(numbers[order[place]])
+    on_edge = abs(passed[place] - wanted) <= 1e-12 * passed[-1] and place + 1 < len(numbers)
+    return 0.5 * (at + float(numbers[order[place + 1]])) if on_edge else at
+
+
+def read_loss(loss: Any, *, n_classes: int, quantile: float, tweedie_power: float) -> Loss:
+    """The loss of this name; `n_classes` is 0 for numbers."""
+    if callable(loss):
+        if n_classes > 2:
+            raise ValueError(f"a loss of your own is for numbers or two classes, but y has {n_classes}; use 'log_loss'")
+        return Own(loss, of_classes=n_classes > 0)
+    names = CLASS_LOSSES if n_classes else NUMBER_LOSSES
+    if not isinstance(loss, str) or loss not in names:
+        raise parameter_error("loss", loss, f"one of {', '.join(map(repr, names))}, or a function")
+    if loss == "exponential" and n_classes > 2:
+        raise ValueError(f"loss is 'exponential', which is for two classes, but y has {n_classes}; use 'log_loss'")
+    if not is_real(quantile) or not 0.0 < quantile < 1.0:
+        raise parameter_error("quantile", quantile, "a share between 0 and 1")
+    if not is_real(tweedie_power) or not 1.0 <= tweedie_power <= 2.0:
+        raise parameter_error("tweedie_power", tweedie_power, "a number from 1 (Poisson) to 2 (gamma)")
+    if loss == "log_loss":
+        return LogLoss() if n_classes == 2 else ManyClasses(n_classes)
+    made: dict[str, Callable[[], Loss]] = {
+        "exponential": Exponential,
+        "squared": Squared,
+        "absolute": Absolute,
+        "quantile": lambda: Quantile(quantile),
+        "huber": lambda: Huber(0.9),
+        "poisson": lambda: Tweedie(1.0),
+        "gamma": lambda: Tweedie(2.0),
+        "tweedie": lambda: Tweedie(tweedie_power),
+    }
+    return made[loss]()

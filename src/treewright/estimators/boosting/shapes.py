@@ -1,0 +1,96 @@
+"""What "auto" takes for gradient boosting: the size of steps and leaves, and shapes of trees to choose among."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from treewright.estimators.boosting.rounds import BoostPlan
+from treewright.estimators.forest.base import is_auto
+from treewright.estimators.parameters import parameter_error
+
+# The learning rate where the number of rounds is given.
+GIVEN_ROUNDS_RATE = 0.1
+
+# Where the number of rounds is chosen, a loss has to fall by this share of it to be worth more rounds.
+LEAST_FALL = 0.001
+
+# Oblivious trees have as many leaves as a power of 2, this many levels if not told otherwise, and this many at most.
+OBLIVIOUS_DEPTH, MOST_OBLIVIOUS_DEPTH = 6, 16
+
+# Tables of many rows are boosted with all rows and columns: chance gains little there. Still more have one shape.
+MANY_ROWS = 50_000
+MOST_ROWS_FOR_SHAPES = 200_000
+
+
+@dataclass(frozen=True)
+class BoostShape:
+    """How trees are grown, as far as the user leaves it open."""
+
+    growth: str
+    min_samples_leaf: int
+    subsample: float
+    node_share: float
+    learning_rate: float | None = None  # None for the usual one
+
+
+def rate_for(n_rows: int, n_classes: int) -> float:
+    """The learning rate where the number of rounds is chosen: small steps for small tables, where they cost little.
+
+    Three classes or more have a tree each in every round. Smaller steps do not answer better there.
+    """
+    return 0.05 if n_rows <= MANY_ROWS and n_classes <= 2 else 0.1
+
+
+def leaf_for(n_rows: int) -> int:
+    """The least rows of a leaf: few in small tables.
+
+    >>> [leaf_for(n_rows) for n_rows in (60, 500, 100_000)]
+    [1, 5, 20]
+    """
+    return int(np.clip(n_rows // 100, 1, 20))
+
+
+def depth_for(growth: str, max_depth: int | None) -> int:
+    """Most tests from the root to a leaf."""
+    if growth != "oblivious":
+        return 1 << 30 if max_depth is None else int(max_depth)
+    if max_depth is not None and max_depth > MOST_OBLIVIOUS_DEPTH:
+        raise parameter_error("max_depth", max_depth, f"{MOST_OBLIVIOUS_DEPTH} at most for oblivious trees")
+    return OBLIVIOUS_DEPTH if max_depth is None else int(max_depth)
+
+
+def shapes_for(n_rows: int) -> list[BoostShape]:
+    """The shapes to choose among by the loss on rows held back.
+
+    Trees grown from some of the rows and columns each err in other places, which matters most where rows are few.
+    """
+    if n_rows > MOST_ROWS_FOR_SHAPES:
+        return [BoostShape("best", leaf_for(n_rows), 1.0, 1.0)]
+    if n_rows > MANY_ROWS:
+        return [BoostShape("best", leaf_for(n_rows), 1.0, 1.0), BoostShape("oblivious", 1, 1.0, 1.0)]
+    return [BoostShape("best", min(leaf_for(n_rows), 3), 0.7, 0.5), BoostShape("oblivious", 1, 0.7, 0.7)]
+
+
+def shape_of(plan: BoostPlan) -> BoostShape:
+    """The shape that a plan has, to go on with it later."""
+    recipe = plan.recipe
+    return BoostShape(recipe.growth, recipe.min_samples_leaf, plan.subsample, recipe.node_share, recipe.learning_rate)
+
+
+def take_shape(plan: BoostPlan, shape: BoostShape, learner: Any) -> BoostPlan:
+    """The plan with a shape, where the learner's parameters leave it open."""
+    recipe = plan.recipe
+    if is_auto(learner.growth):
+        depth = depth_for(shape.growth, learner.max_depth)
+        recipe = replace(recipe, growth=shape.growth, max_depth=depth)
+    if is_auto(learner.min_samples_leaf):
+        recipe = replace(recipe, min_samples_leaf=shape.min_samples_leaf)
+    if is_auto(learner.column_sample):
+        recipe = replace(recipe, node_share=shape.node_share)
+    if is_auto(learner.learning_rate) and shape.learning_rate is not None:
+        recipe = replace(recipe, learning_rate=shape.learning_rate)
+    is_told = plan.goss is not None or not is_auto(learner.subsample)
+    return replace(plan, recipe=recipe, subsample=plan.subsample if is_told else shape.subsample)

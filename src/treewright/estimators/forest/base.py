@@ -1,0 +1,483 @@
+"""What random forests and extra trees share: fitting, answering, and what can be asked of the trees."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from treewright.estimators.base import ClassAnswers, NumberAnswers, TableLearner, Training
+from treewright.estimators.forest.growth import Bagging, ForestPlan, Shape, bags_of, choose_shape, grow_trees
+from treewright.estimators.parameters import (
+    CLASS_CRITERIA,
+    NUMBER_CRITERIA,
+    check_plan,
+    check_progress,
+    check_unseen,
+    is_real,
+    is_whole,
+    parameter_error,
+)
+from treewright.estimators.single.trees import DecisionTreeClassifier, DecisionTreeRegressor
+from treewright.runtime.progress import follow
+from treewright.table.column import Column
+from treewright.tree import Target
+from treewright.tree.forest import Forest
+from treewright.tree.tree_list import TreeList
+
+# Trees of "auto": as many as make about this many rows in all, within bounds; more of them never hurt.
+ROWS_IN_ALL = 2_000_000
+FEWEST_TREES, MOST_TREES = 100, 500
+
+OTHER_TABLE = (
+    "warm_start adds trees to a forest of the same table, grown by the same criterion; "
+    "set warm_start=False to begin anew"
+)
+
+# Criteria under which a split is refused if it breaks a monotone constraint.
+MONOTONE_CRITERIA = ("gini", "squared_error")
+
+# How often a row is drawn is counted in two bytes.
+MOST_DRAWS = 10_000
+
+# What a fitted forest has besides its trees; gone when it is fitted again without them.
+_OPTIONAL = ("oob_score_", "oob_decision_function_", "oob_prediction_")
+
+
+class ForestLearner(TableLearner):
+    """Shared base of the forests; a forest adds its parameters and how its trees are drawn."""
+
+    _random_cuts: ClassVar[bool]
+    _criteria: ClassVar[tuple[str, ...]]
+    _tree_learner: ClassVar[type]
+    _offered_leaves: ClassVar[tuple[int, ...]]
+
+    forest_: Forest | TreeList
+    shape_: Shape
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Grow the trees.
+
+        Parameters
+        ----------
+        X : table
+            A pandas, polars or arrow frame, an array, a dict of columns, or a list of rows.
+        y : one value per row
+            The target: a list, an array, or a column of a frame.
+        sample_weight : one number per row, a single number or None
+            A row of weight 2 counts as two rows; one of weight 0 is left out.
+        """
+        self._check_choices()
+        if not self.warm_start:
+            self.__dict__.pop("shape_", None)
+        single = self._single_tree()
+        table = self._read_table(X)
+        training = self._read_training(table, y, sample_weight)
+        earlier = getattr(self, "forest_", None) if self.warm_start else None
+        plan = self._plan(single, training, self._forest_seed(earlier))
+        n_trees = self._count_trees(len(training.answers))
+        if earlier is None:
+            shape = choose_shape(training, plan, self._shapes(len(table.columns)), n_trees, self.progress)
+        else:
+            shape = self._shape_of_more()
+        plan = shape.of(plan)
+        first = 0 if earlier is None else len(earlier)
+        if first > n_trees:
+            raise ValueError(
+                f"n_estimators is {n_trees}, but the forest has {first} trees already; "
+                "with warm_start=True it can only grow"
+            )
+        forest = earlier
+        if earlier is not None and (earlier.columns != training.columns or earlier.target != training.target):
+            raise ValueError(OTHER_TABLE)
+        if forest is None or first < n_trees:
+            with follow("growing trees", n_trees - first, self.progress) as tick:
+                grown = grow_trees(single, training, plan, range(first, n_trees), tick)
+            forest = grown if earlier is None else _joined(earlier, grown)
+        out_of_bag = self._answer_out_of_bag(forest, training, plan)
+        self._keep_names(table)
+        self._keep_classes(training.classes)
+        self.n_features_in_ = len(table.columns)
+        self.n_estimators_ = n_trees
+        self.seed_, self.shape_ = plan.seed, shape
+        self.forest_ = forest
+        self._keep_out_of_bag(out_of_bag, training)
+        return self
+
+    def apply(self, X: Any) -> np.ndarray:
+        """The leaf that each row reaches in each tree: a column per tree."""
+        check_is_fitted(self)
+        return np.asarray(self.forest_.leaves(self.forest_.code(self._read_rows(X)), self.n_jobs), dtype=np.int64)
+
+    @property
+    def estimators_(self) -> Sequence[Any]:
+        """The trees as fitted learners, made when asked for: `show(model.estimators_[0])` prints the first."""
+        check_is_fitted(self)
+        return Members(self)
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """The share of each column in all that the splits gained, averaged over the trees."""
+        check_is_fitted(self)
+        gains = self.forest_.gains
+        totals = gains.sum(axis=1, keepdims=True)
+        shares = np.divide(gains, totals, out=np.zeros_like(gains), where=totals > 0.0).mean(axis=0)
+        return shares / shares.sum() if shares.sum() > 0.0 else shares
+
+    def proximity(self, X: Any, Z: Any = None) -> np.ndarray:
+        """How alike rows are to the forest: the share of trees in which two rows reach the same leaf.
+
+        Parameters
+        ----------
+        X : table
+        Z : table or None
+            None compares the rows of X with each other, else each row of X (a line) with each of Z.
+        """
+        from treewright.estimators.forest.proximity import proximity
+
+        leaves = self.apply(X)
+        return proximity(leaves, leaves if Z is None else self.apply(Z))
+
+    def outlier_scores(self, X: Any, y: Any) -> np.ndarray:
+        """How unlike the other rows of its class (for numbers: all other rows) each row is; above 10 is suspicious.
+
+        Breiman's measure: the inverse of the sum of squared proximities to them, taken from the median of the class and
+        divided by the median deviation from it.
+        """
+        from treewright.estimators.forest.proximity import outlier_scores
+
+        leaves = self.apply(X)
+        groups = self._read_target(y)[0]
+        if len(groups) != len(leaves):
+            raise ValueError(f"X has {len(leaves)} rows, but y has {len(groups)} values; give one target value per row")
+        return outlier_scores(leaves, groups if isinstance(self, ClassAnswers) else np.zeros(len(leaves), np.intp))
+
+    def _columns(self) -> tuple[Column, ...]:
+        return self.forest_.columns
+
+    def _target(self) -> Target:
+        return self.forest_.target
+
+    def _answer_rows(self, values: np.ndarray) -> np.ndarray:
+        forest = self.forest_
+        return forest.answers(forest.code(values, self.n_jobs), majority=self._by_majority(), n_jobs=self.n_jobs)
+
+    def _member_answers(self, X: Any) -> np.ndarray:
+        """What every single tree answers: trees, rows, and for classes their shares by `classes_`."""
+        check_is_fitted(self)
+        values = self._read_rows(X)
+        if isinstance(self.forest_, Forest):
+            return self.forest_.answers_of_trees(self.forest_.code(values, self.n_jobs), self.n_jobs)
+        return np.stack([member._answer_rows(values) for member in self.estimators_])
+
+    def _by_majority(self) -> bool:
+        return False
+
+    def _balances_bags(self) -> bool:
+        """Shall the classes weigh the same in each tree's sample?"""
+        return is_text(getattr(self, "class_weight", None), "balanced_subsample")
+
+    def _check_choices(self) -> None:
+        """Refuse choices that make no sense before any work is done."""
+        check_progress(self.progress)
+        for name in ("bootstrap", "warm_start", "quantiles"):
+            if not isinstance(getattr(self, name, False), bool | np.bool_):
+                raise parameter_error(name, getattr(self, name), "True or False")
+        if not callable(self.oob_score) and not isinstance(self.oob_score, bool | np.bool_):
+            raise parameter_error("oob_score", self.oob_score, "True, False or a function of truth and answers")
+        self._by_majority()
+
+    def _single_tree(self) -> Any:
+        """The kind of tree that the forest is made of, as a learner."""
+        shared = set(self._tree_learner().get_params()) & set(self.get_params(deep=False))
+        parameters = {name: getattr(self, name) for name in shared if name not in ("random_state", "n_jobs")}
+        if self._balances_bags():
+            parameters["class_weight"] = None
+        parameters["splitter"] = "random" if self._random_cuts else "best"
+        shape = getattr(self, "shape_", None) or self._shapes(1)[0]
+        parameters |= {"max_features": shape.max_features, "min_samples_leaf": shape.min_samples_leaf}
+        return self._tree_learner(**parameters)
+
+    def _shapes(self, n_columns: int) -> list[Shape]:
+        """What to choose among: for each "auto" all that is offered, the usual first."""
+        columns, leaves = [self.max_features], [self.min_samples_leaf]
+        if is_auto(self.max_features):
+            columns = list(dict.fromkeys(self._offered_columns(n_columns)))
+        if is_auto(self.min_samples_leaf):
+            leaves = list(self._offered_leaves)
+        return [Shape(number, size) for number in columns for size in leaves]
+
+    def _shape_of_more(self) -> Shape:
+        """The shape of trees that are added to others: as those have it, unless something else is asked for."""
+        earlier = self.shape_
+        return Shape(
+            earlier.max_features if is_auto(self.max_features) else self.max_features,
+            earlier.min_samples_leaf if is_auto(self.min_samples_leaf) else self.min_samples_leaf,
+        )
+
+    def _offered_columns(self, n_columns: int) -> list[int]:
+        raise NotImplementedError
+
+    def _plan(self, single: Any, training: Training, seed: int) -> ForestPlan:
+        n_bins = self.max_bins
+        if not is_whole(n_bins, 2) or n_bins > 255:
+            raise parameter_error("max_bins", n_bins, "a whole number from 2 to 255")
+        return ForestPlan(
+            tree=check_plan({**single.get_params(deep=False), "n_jobs": self.n_jobs}, self._criteria),
+            bagging=self._bagging(len(training.answers)),
+            random_cuts=self._random_cuts,
+            monotone=self._read_monotone(training),
+            balanced=self._balances_bags(),
+            max_bins=int(n_bins),
+            unseen=check_unseen(self.unseen),
+            seed=seed,
+            n_jobs=self.n_jobs,
+        )
+
+    def _bagging(self, n_rows: int) -> Bagging:
+        size = self.max_samples
+        if not self.bootstrap:
+            if self.oob_score:
+                raise ValueError("oob_score needs rows that a tree has not seen; set bootstrap=True")
+            if size is not None:
+                raise ValueError("max_samples is the size of a bootstrap sample; set bootstrap=True, or leave it None")
+            return Bagging()
+        return Bagging(count_draws("max_samples", size, n_rows), replace=True)
+
+    def _count_trees(self, n_rows: int) -> int:
+        if is_auto(self.n_estimators):
+            return min(max(ROWS_IN_ALL // n_rows, FEWEST_TREES), MOST_TREES)
+        if not is_whole(self.n_estimators, 1):
+            raise parameter_error("n_estimators", self.n_estimators, "a whole number of 1 or more, or 'auto'")
+        return int(self.n_estimators)
+
+    def _forest_seed(self, earlier: Forest | TreeList | None) -> int:
+        if earlier is not None:
+            return self.seed_
+        return int(check_random_state(self.random_state).randint(np.iinfo(np.int64).max, dtype=np.int64))
+
+    def _read_monotone(self, training: Training) -> np.ndarray:
+        directions = read_monotone(self.monotone, training.columns)
+        if directions.any() and training.target.is_classes and len(training.target.classes) != 2:
+            n_classes = len(training.target.classes)
+            raise ValueError(f"monotone needs a number or two classes to rise or fall, but y has {n_classes} classes")
+        if directions.any() and self.criterion not in MONOTONE_CRITERIA:
+            raise ValueError(
+                f"monotone needs the criterion {' or '.join(map(repr, MONOTONE_CRITERIA))}, "
+                f"but it is {self.criterion!r}"
+            )
+        return directions
+
+    def _answer_out_of_bag(self, forest: Forest | TreeList, training: Training, plan: ForestPlan) -> np.ndarray | None:
+        """What the trees that have not seen a row answer for it, NaN where all have seen it."""
+        if not self.oob_score:
+            return None
+        bags = bags_of(plan, len(forest), len(training.answers))
+        codes = forest.code(training.values, self.n_jobs)
+        answers = forest.answers(codes, majority=self._by_majority(), bags=bags, n_jobs=self.n_jobs)
+        if np.isnan(answers[:, 0]).all():
+            raise ValueError("every tree has seen every row, so there is nothing out of bag; grow more trees")
+        return answers
+
+    def _keep_out_of_bag(self, answers: np.ndarray | None, training: Training) -> None:
+        for name in _OPTIONAL:
+            self.__dict__.pop(name, None)
+        if answers is None:
+            return
+        self._keep_out_of_bag_answers(answers, training, ~np.isnan(answers[:, 0]))
+
+    def _keep_out_of_bag_answers(self, answers: np.ndarray, training: Training, known: np.ndarray) -> None:
+        raise NotImplementedError
+
+
+class ForestClassifier(ClassAnswers, ForestLearner):
+    """A forest that answers with a class."""
+
+    _criteria: ClassVar[tuple[str, ...]] = CLASS_CRITERIA
+    _tree_learner: ClassVar[type] = DecisionTreeClassifier
+    _offered_leaves = (1, 3, 10)
+
+    def _offered_columns(self, n_columns: int) -> list[int]:
+        return [max(1, round(n_columns**0.5)), -(-n_columns // 3), n_columns]
+
+    def _by_majority(self) -> bool:
+        if not isinstance(self.vote, str) or self.vote not in ("average", "majority"):
+            raise parameter_error("vote", self.vote, "'average' or 'majority'")
+        return self.vote == "majority"
+
+    def _weigh_classes(self, target: Target, answers: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        if self._balances_bags():
+            return weights
+        return super()._weigh_classes(target, answers, weights)
+
+    def _member_answers(self, X: Any) -> np.ndarray:
+        return super()._member_answers(X)[:, :, self._labels_of_classes()]
+
+    def _keep_out_of_bag_answers(self, answers: np.ndarray, training: Training, known: np.ndarray) -> None:
+        shares = answers[:, self._labels_of_classes()]
+        self.oob_decision_function_ = _in_all_rows(shares, training)
+        truth = self._named(training.answers[known].astype(np.intp))
+        score = self.oob_score if callable(self.oob_score) else accuracy_score
+        self.oob_score_ = float(score(truth, self._named(self._choose(answers[known]))))
+
+
+class ForestRegressor(NumberAnswers, ForestLearner):
+    """A forest that answers with a number."""
+
+    _criteria: ClassVar[tuple[str, ...]] = NUMBER_CRITERIA
+    _tree_learner: ClassVar[type] = DecisionTreeRegressor
+    _offered_leaves = (1, 3, 10)
+
+    def _offered_columns(self, n_columns: int) -> list[int]:
+        return [-(-n_columns // 3), max(1, round(n_columns**0.5)), -(-2 * n_columns // 3), n_columns]
+
+    def _member_answers(self, X: Any) -> np.ndarray:
+        return super()._member_answers(X)[:, :, 0]
+
+    def predict_quantiles(self, X: Any, quantiles: Any = (0.1, 0.5, 0.9)) -> np.ndarray:
+        """Quantiles of the target given a row: a column each (Meinshausen 2006).
+
+        A training row counts for a new row as often as both reach the same leaf, each leaf's rows sharing one vote of
+        its tree. Fit with `quantiles=True`, which keeps the target and the leaf of each training row.
+        """
+        from treewright.estimators.forest.quantiles import weighted_quantiles
+
+        if not hasattr(self, "training_leaves_"):
+            check_is_fitted(self)
+            raise ValueError("quantiles need the training rows; fit the forest with quantiles=True")
+        return weighted_quantiles(
+            self.apply(X), self.training_leaves_, self.training_target_, self.training_weights_, quantiles
+        )
+
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> np.ndarray:
+        """Two columns, between which the target of a row lies with this probability, from the out-of-bag errors.
+
+        The errors that trees make on rows they have not seen are taken as they are: the interval is as wide everywhere.
+        Fit with `oob_score=True`. For intervals that follow the spread of the data see `predict_quantiles`.
+        """
+        if not is_real(coverage) or not 0.0 < coverage < 1.0:
+            raise parameter_error("coverage", coverage, "a share between 0 and 1")
+        if not hasattr(self, "oob_errors_"):
+            check_is_fitted(self)
+            raise ValueError("intervals need the out-of-bag errors; fit the forest with oob_score=True")
+        outside = 0.5 * (1.0 - coverage)
+        low, high = np.quantile(self.oob_errors_, [outside, 1.0 - outside])
+        middle = self.predict(X)
+        return np.column_stack([middle + low, middle + high])
+
+    def _keep_out_of_bag(self, answers: np.ndarray | None, training: Training) -> None:
+        self.__dict__.pop("oob_errors_", None)
+        super()._keep_out_of_bag(answers, training)
+        for name in ("training_leaves_", "training_target_", "training_weights_"):
+            self.__dict__.pop(name, None)
+        if self.quantiles:
+            leaves = self.forest_.leaves(self.forest_.code(training.values, self.n_jobs), self.n_jobs)
+            self.training_leaves_ = np.ascontiguousarray(leaves, dtype=np.uint32)
+            self.training_target_, self.training_weights_ = training.answers, training.weights
+
+    def _keep_out_of_bag_answers(self, answers: np.ndarray, training: Training, known: np.ndarray) -> None:
+        self.oob_prediction_ = _in_all_rows(answers, training)[:, 0]
+        self.oob_errors_ = training.answers[known] - answers[known, 0]
+        score = self.oob_score if callable(self.oob_score) else r2_score
+        self.oob_score_ = float(score(training.answers[known], answers[known, 0]))
+
+
+class Members(Sequence[Any]):
+    """The trees of a fitted forest as single learners, made when they are asked for."""
+
+    def __init__(self, forest: ForestLearner) -> None:
+        self._forest = forest
+
+    def __len__(self) -> int:
+        return len(self._forest.forest_)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return [self[place] for place in range(*index.indices(len(self)))]
+        forest = self._forest
+        member = forest._single_tree()
+        member.tree_ = forest.forest_[index]
+        for name in ("classes_", "n_classes_", "n_features_in_", "feature_names_in_"):
+            if hasattr(forest, name):
+                setattr(member, name, getattr(forest, name))
+        return member
+
+
+def is_text(parameter: Any, text: str) -> bool:
+    """Is it this text? Arrays are compared place by place, so they are not asked."""
+    return isinstance(parameter, str) and parameter == text
+
+
+def is_auto(parameter: Any) -> bool:
+    return is_text(parameter, "auto")
+
+
+def count_draws(name: str, size: Any, n_rows: int) -> int:
+    """How many rows to draw: all, a number of them, or a share, which may be more than 1."""
+    if size is None:
+        return n_rows
+    wanted = "a whole number of rows, a share of them above 0.0, or None for all"
+    if is_whole(size, 1):
+        n_draws = int(size)
+    elif is_real(size) and not isinstance(size, int) and size > 0.0:
+        n_draws = max(1, round(float(size) * n_rows))
+    else:
+        raise parameter_error(name, size, wanted)
+    if n_draws > MOST_DRAWS * n_rows:
+        raise parameter_error(name, size, f"{wanted}; at most {MOST_DRAWS} draws per row")
+    return n_draws
+
+
+def read_monotone(monotone: Any, columns: tuple[Column, ...]) -> np.ndarray:
+    """Per column 1 if the answer must rise with it, -1 if it must fall, 0 if it may do as it likes.
+
+    >>> from treewright.table.column import Kind
+    >>> read_monotone({"rooms": 1}, (Column("rooms", Kind.NUMERIC), Column("age", Kind.NUMERIC)))
+    array([1, 0])
+    """
+    directions = np.zeros(len(columns), dtype=np.int64)
+    if monotone is None:
+        return directions
+    place = {column.name: index for index, column in enumerate(columns)}
+    if not isinstance(monotone, Mapping):
+        if isinstance(monotone, str) or not hasattr(monotone, "__len__"):
+            raise parameter_error(
+                "monotone", monotone, "a dict of columns, by name or position, and 1 or -1, or one of these per column"
+            )
+        given = list(monotone)
+        if len(given) != len(columns):
+            raise ValueError(f"monotone has {len(given)} entries for {len(columns)} columns; give one each, or a dict")
+        monotone = {column.name: direction for column, direction in zip(columns, given, strict=True)}
+    for named, direction in monotone.items():
+        name = columns[named].name if is_whole(named, 0) and named < len(columns) else named
+        if name not in place:
+            raise ValueError(f"monotone names the column {name!r}, which is not in the table")
+        if direction not in (1, -1, 0):
+            raise ValueError(f"monotone is {direction!r} for column {name!r}; give 1 (rising), -1 (falling) or 0")
+        if direction and columns[place[name]].is_categorical:
+            raise ValueError(f"monotone names the column {name!r}, whose categories have no order; leave it out")
+        directions[place[name]] = direction
+    return directions
+
+
+def _joined(earlier: Forest | TreeList, later: Forest | TreeList) -> Forest | TreeList:
+    """Trees added to a forest; both must come from the same table."""
+    if earlier.columns == later.columns and earlier.target == later.target:
+        if isinstance(earlier, TreeList) and isinstance(later, TreeList):
+            return earlier.with_more(later)
+        if isinstance(earlier, Forest) and isinstance(later, Forest) and earlier.can_take(later):
+            return earlier.with_more(later)
+    raise ValueError(OTHER_TABLE)
+
+
+def _in_all_rows(answers: np.ndarray, training: Training) -> np.ndarray:
+    """Answers for all rows of the user's table, NaN for those that weigh nothing."""
+    if training.kept is None:
+        return answers
+    spread = np.full((len(training.kept), answers.shape[1]), np.nan)
+    spread[training.kept] = answers
+    return spread

@@ -1,0 +1,220 @@
+"""Growing the trees of a forest from a training table: in bytes where the recipe allows it, else tree by tree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from treewright.encoding.bins import can_be_binned, code_rows, place_bins
+from treewright.engines.forest.engine import (
+    Bagging,
+    Goal,
+    bag_of_tree,
+    balancing_factors,
+    grow_forest,
+    pack_bags,
+    seed_of_tree,
+)
+from treewright.engines.forest.workspace import ForestRecipe
+from treewright.estimators.base import Training
+from treewright.estimators.missing_values import refuse_gaps
+from treewright.estimators.parameters import Plan
+from treewright.runtime.forms import choose_compiled_form
+from treewright.runtime.progress import follow, interruptible
+from treewright.runtime.threads import run_interruptibly, usable_threads
+from treewright.tree.forest import Forest
+from treewright.tree.tree_list import TreeList
+
+# "auto" tries shapes on tables up to this size, with so many trees each, whose draws are not those of the forest; the
+# usual shape gives way to one that is better by so many standard errors.
+MOST_ROWS_TO_TRY = 10_000
+TRIAL_TREES = 50
+LEAST_CERTAINTY = 2.0
+TRIAL_STREAM = 0x1B873593
+
+BINNED_CRITERIA = ("gini", "information_gain", "squared_error")
+
+
+@dataclass(frozen=True)
+class ForestPlan:
+    """How to grow the trees of a forest, every choice checked."""
+
+    tree: Plan
+    bagging: Bagging
+    random_cuts: bool
+    monotone: np.ndarray  # per column 1, -1 or 0
+    balanced: bool  # weigh the classes of each bag alike
+    max_bins: int
+    unseen: str
+    seed: int
+    n_jobs: int | None
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What "auto" chooses: how many columns to draw for each node, and the least size of a leaf."""
+
+    max_features: Any
+    min_samples_leaf: Any
+
+    def of(self, plan: ForestPlan) -> ForestPlan:
+        """The plan with this choice."""
+        tree = replace(plan.tree, max_features=self.max_features, min_samples_leaf=self.min_samples_leaf)
+        return replace(plan, tree=tree)
+
+
+def choose_shape(
+    training: Training, plan: ForestPlan, shapes: Sequence[Shape], n_trees: int, progress: bool | None
+) -> Shape:
+    """The shape whose trees err least on rows that they have not seen, by a small forest each.
+
+    Another than the first is only taken if it errs less on so many more rows that chance is unlikely to be why. Large
+    tables, forests smaller than the trials, and trees that cannot be grown in bytes take the first.
+    """
+    n_rows = len(training.answers)
+    pays = len(shapes) > 1 and n_trees >= TRIAL_TREES and n_rows <= MOST_ROWS_TO_TRY
+    if not pays or not fits_in_bytes(training, plan):
+        return shapes[0]
+    trial = replace(plan, bagging=Bagging(n_rows), seed=plan.seed ^ TRIAL_STREAM)
+    bags = bags_of(trial, TRIAL_TREES, n_rows)
+    losses = []
+    with follow("trying shapes of trees", len(shapes) * TRIAL_TREES, progress) as tick:
+        for shape in shapes:
+            forest = grow_in_bytes(training, shape.of(trial), range(TRIAL_TREES), tick)
+            losses.append(losses_out_of_bag(forest, training, bags, plan.n_jobs))
+    advantages = [certainty_of_gain(losses[0] - loss) for loss in losses]
+    best = int(np.argmax(advantages))
+    return shapes[best] if advantages[best] > LEAST_CERTAINTY else shapes[0]
+
+
+def losses_out_of_bag(forest: Forest, training: Training, bags: np.ndarray, n_jobs: int | None) -> np.ndarray:
+    """What trees that have not seen a row lose on it, times its weight: 1 for a wrong class, else the squared error."""
+    answers = forest.answers(forest.code(training.values, n_jobs), bags=bags, n_jobs=n_jobs)
+    if training.target.is_classes:
+        losses = (answers.argmax(axis=1) != training.answers).astype(np.float64)
+    else:
+        # Only how they compare matters, so they are told in units of the largest target.
+        losses = ((answers[:, 0] - training.answers) / (np.abs(training.answers).max() or 1.0)) ** 2
+    return np.where(np.isnan(answers[:, 0]), 0.0, losses) * training.weights
+
+
+def certainty_of_gain(gains: np.ndarray) -> float:
+    """How many standard errors the mean gain per row lies above 0."""
+    spread = gains.std()
+    return float(gains.mean() / spread * np.sqrt(len(gains))) if spread > 0.0 else 0.0
+
+
+def fits_in_bytes(training: Training, plan: ForestPlan) -> bool:
+    """Can these trees be grown on a table in bytes?"""
+    tree = plan.tree
+    return (
+        tree.criterion in BINNED_CRITERIA
+        and tree.categorical == "subset"
+        and tree.candidates == "midpoints"
+        and tree.max_leaf_nodes is None
+        and tree.max_p_value == 1.0
+        and tree.missing in ("learned", "error")
+        and plan.unseen in ("as_missing", "error")
+        and can_be_binned(training.columns)
+    )
+
+
+def grow_trees(
+    learner: Any, training: Training, plan: ForestPlan, trees: Sequence[int], tick: Callable[[int], None]
+) -> Forest | TreeList:
+    """Grow the trees with these numbers; `learner` is the kind of single tree that they are."""
+    if fits_in_bytes(training, plan):
+        return grow_in_bytes(training, plan, trees, tick)
+    return grow_one_by_one(learner, training, plan, trees, tick)
+
+
+def grow_in_bytes(training: Training, plan: ForestPlan, trees: Sequence[int], tick: Callable[[int], None]) -> Forest:
+    """Grow trees on the table in bytes, coded once for all of them."""
+    if plan.tree.missing == "error":
+        refuse_gaps(training.columns, training.values)
+    run = choose_compiled_form()
+    n_threads = usable_threads(plan.n_jobs)
+    n_rows, n_columns = training.values.shape
+    bins = place_bins(training.columns, training.values, plan.max_bins, n_threads)
+    codes = code_rows(run, bins, training.values, n_threads, by_column=True)
+    n_classes = len(training.target.classes)
+    by_entropy = plan.tree.criterion == "information_gain"
+    goal = Goal(
+        targets=training.answers.astype(np.float64),
+        weights=training.weights if (training.weights != 1.0).any() else np.empty(0),
+        n_classes=n_classes,
+        by_class=n_classes > 0 and (n_classes != 2 or by_entropy),
+        balanced=plan.balanced,
+    )
+    recipe = plan.tree.recipe(n_rows, n_columns)
+    forest_recipe = ForestRecipe(
+        by_entropy=by_entropy,
+        random_cuts=plan.random_cuts,
+        max_depth=recipe.max_depth,
+        min_samples_split=recipe.min_samples_split,
+        min_samples_leaf=recipe.min_samples_leaf,
+        # The gain of two classes is counted in the squares of one of them: half of gini's.
+        min_gain=recipe.min_gain * (0.5 if n_classes == 2 and not by_entropy else 1.0),
+        max_features=recipe.max_features,
+    )
+    grown = grow_forest(
+        run,
+        codes,
+        bins,
+        goal,
+        forest_recipe,
+        plan.bagging,
+        monotone=plan.monotone,
+        trees=trees,
+        seed=plan.seed,
+        n_threads=min(n_threads, max(len(trees), 1)),
+        tick=tick,
+    )
+    return Forest.of(training.columns, training.target, bins, grown, by_entropy)
+
+
+def grow_one_by_one(
+    learner: Any, training: Training, plan: ForestPlan, trees: Sequence[int], tick: Callable[[int], None]
+) -> TreeList:
+    """Grow trees of any recipe, each by a thread of its own from the rows of its bag."""
+    run = choose_compiled_form()
+    n_rows = len(training.values)
+    if plan.monotone.any():
+        raise ValueError(
+            "monotone needs missing='learned' or 'error', max_leaf_nodes=None, subset splits, "
+            "unseen='as_missing' or 'error', and columns of at most 255 categories"
+        )
+    if plan.tree.missing == "error":
+        refuse_gaps(training.columns, training.values)
+    single = replace(plan.tree, n_jobs=1)
+
+    def grow_one(tree: int) -> Any:
+        counts = bag_of_tree(run, plan.seed, tree, plan.bagging, n_rows)
+        bag = replace(training, weights=weigh_bag(training, counts, plan.balanced)).rows(np.flatnonzero(counts))
+        grown = learner._grow(bag, single, int(seed_of_tree(plan.seed, tree) >> np.uint64(1)))
+        tick(1)
+        return grown
+
+    n_threads = min(usable_threads(plan.n_jobs), max(len(trees), 1))
+    # A single tree of a large table takes seconds and does not look up, so Ctrl-C does not wait for it.
+    grown = interruptible(lambda: run_interruptibly(grow_one, trees, n_threads, np.zeros(1, np.uint8)))
+    return TreeList(tuple(grown))
+
+
+def weigh_bag(training: Training, counts: np.ndarray, balanced: bool) -> np.ndarray:
+    """What each row weighs in a bag; if `balanced`, all classes of the bag weigh the same."""
+    weights = training.weights * counts
+    if not balanced:
+        return weights
+    return weights * balancing_factors(training.answers, weights, len(training.target.classes))[training.answers]
+
+
+def bags_of(plan: ForestPlan, n_trees: int, n_rows: int) -> np.ndarray:
+    """A line per tree with a bit for each row of its bag."""
+    return pack_bags(choose_compiled_form(), plan.seed, plan.bagging, n_trees, n_rows)
+
+
+__all__ = ["Bagging", "ForestPlan", "bags_of", "fits_in_bytes", "grow_trees"]

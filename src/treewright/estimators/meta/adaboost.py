@@ -1,0 +1,680 @@
+"""AdaBoost: each member looks harder at the rows that those before it got wrong."""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, RegressorMixin, clone, is_classifier
+from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+
+from treewright.estimators.base import TableLearner
+from treewright.estimators.meta.preparing import has_text_or_gaps, prepared
+from treewright.estimators.missing_values import refuse_gaps, refuse_unseen
+from treewright.estimators.parameters import check_progress, is_real, is_whole, parameter_error
+from treewright.estimators.single import DecisionTreeClassifier, DecisionTreeRegressor
+from treewright.estimators.single.base import Training, TreeLearner
+from treewright.estimators.weights import read_weights
+from treewright.runtime.progress import Tick, follow, interruptible
+from treewright.table import Table, read_classes, read_like, read_numbers
+from treewright.table.selection import open_rows
+
+LOSSES = ("linear", "square", "exponential")
+
+# Stages keep the weights of all rows as long as these are at most so many numbers: 8 MB.
+MOST_WEIGHTS_KEPT = 1 << 20
+
+# No weight becomes smaller than that: a row that has counted goes on counting.
+LEAST_WEIGHT = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """What one round of boosting did.
+
+    Parameters
+    ----------
+    number : int
+        1 for the first.
+    error : float
+        The share of the weight that the member got wrong; for numbers the weighted mean of its losses.
+    say : float
+        What the member's vote counts.
+    total : float
+        The sum of the changed weights; dividing by it makes them add up to 1 again.
+    weights : ndarray or None
+        The weight of each row after that; None where all stages together would keep more than a million numbers.
+    """
+
+    number: int
+    error: float
+    say: float
+    total: float
+    weights: np.ndarray | None
+
+    def __str__(self) -> str:
+        return f"{self.number:>5}  {self.error:<8.4f}  {self.say:<8.4f}  {self.total:<8.4f}"
+
+
+class StageList(list[Stage]):
+    """The stages, printed one per line.
+
+    >>> StageList([Stage(1, 0.3, 0.8473, 1.4, None)])
+    stage  error     say       total of weights
+        1  0.3000    0.8473    1.4000
+    """
+
+    def __repr__(self) -> str:
+        lines = ["stage  error     say       total of weights", *map(str, self)]
+        return "\n".join(line.rstrip() for line in lines)
+
+    __str__ = __repr__
+
+
+@dataclass(frozen=True, eq=False)
+class Members:
+    """What boosting found: attributes of a fitted model, set together at the end."""
+
+    estimators: list[Any]
+    stages: StageList
+
+
+class TreeSource:
+    """Members that are trees of this library: the table is read once, each member grows from it with other weights."""
+
+    def __init__(self, base: TreeLearner, X: Any, y: Any, weights: np.ndarray) -> None:
+        self.plan = base._plan()
+        base._check_pruning()
+        self.table: Table | None = base._read_table(X)
+        self.training: Training = base._read_training(self.table, y, weights)
+        self.kept = weights > 0.0
+        self.n_features = len(self.table.columns)
+        names = [column.name for column in self.table.columns]
+        self.names = np.array(names, dtype=object) if self.table.named else None
+        # Rows are sent down one after the other, and the training table has column after column.
+        self.rows = np.ascontiguousarray(self.training.values)
+
+    def fit(self, member: TreeLearner, weights: np.ndarray) -> np.ndarray:
+        """Grow the member, and tell what it answers for each row."""
+        return self._fit(member, replace(self.training, weights=as_rows(weights)[self.kept]))
+
+    def fit_sample(self, member: TreeLearner, sample: np.ndarray) -> np.ndarray:
+        """The same from a sample of the rows: one that was drawn twice weighs twice as much."""
+        counts = np.bincount(sample, minlength=len(self.kept))[self.kept].astype(np.float64)
+        drawn = np.flatnonzero(counts)
+        return self._fit(member, replace(self.training, weights=counts).rows(drawn))
+
+    def _fit(self, member: TreeLearner, training: Training) -> np.ndarray:
+        tree = member._fit_tree(training, self.plan, member._seed(self.plan))
+        assert self.table is not None
+        member._keep_names(self.table)
+        member._keep_classes(training.classes)
+        member.n_features_in_ = self.n_features
+        member.tree_ = tree
+        # Rows without weight are not looked at; any answer will do.
+        everywhere = np.zeros(len(self.kept), dtype=np.intp if training.target.is_classes else np.float64)
+        everywhere[self.kept] = answers_in_values(member, self.rows)
+        return everywhere
+
+
+class EstimatorSource:
+    """Members of any other kind: they get the table as it is."""
+
+    n_features: int | None = None
+    names: np.ndarray | None = None
+
+    def __init__(self, X: Any, answers: np.ndarray, classes: np.ndarray) -> None:
+        self.X = open_rows(X)
+        self.y = classes[answers] if len(classes) else answers
+        self.classes = classes
+
+    def fit(self, member: Any, weights: np.ndarray) -> np.ndarray:
+        is_ours = isinstance(member, TableLearner)
+        member.fit(self.X, self.y, sample_weight=as_rows(weights) if is_ours else weights)
+        return self._answers(member)
+
+    def fit_sample(self, member: Any, sample: np.ndarray) -> np.ndarray:
+        member.fit(_safe_indexing(self.X, sample), self.y[sample])
+        return self._answers(member)
+
+    def _answers(self, member: Any) -> np.ndarray:
+        self.n_features = getattr(member, "n_features_in_", None)
+        self.names = getattr(member, "feature_names_in_", None)
+        return answers_in_codes(member, self.X, self.classes)
+
+
+def as_rows(weights: np.ndarray) -> np.ndarray:
+    """The weights with a mean of 1 where they are above 0: some trees count them as rows, as C4.5 at least does."""
+    counted = weights[weights > 0.0]
+    return weights * (len(counted) / counted.sum())
+
+
+def answers_in_values(member: TreeLearner, values: np.ndarray) -> np.ndarray:
+    """What a tree answers for rows that have been read: the place of a class in `classes_`, or a number."""
+    from treewright.tree.grow import answers_of
+
+    answers = answers_of(member.tree_, values)
+    if not member.tree_.target.is_classes:
+        return answers[:, 0]
+    place = np.zeros(len(member.tree_.target.classes), dtype=np.intp)
+    place[member._labels_of_classes()] = np.arange(len(member.classes_))
+    return place[member.tree_.labels_for(answers)]
+
+
+def answers_in_codes(member: Any, X: Any, classes: np.ndarray) -> np.ndarray:
+    """What any estimator answers: the place of a class in `classes`, or a number."""
+    answers = np.asarray(member.predict(X))
+    return np.searchsorted(classes, answers) if len(classes) else answers
+
+
+def reads_once(base: Any) -> bool:
+    """Whether members of this kind can grow from a table that was read before."""
+    return (
+        isinstance(base, TreeLearner)
+        and type(base).fit is TreeLearner.fit
+        and getattr(base, "class_weight", None) is None
+    )
+
+
+def seeded(base: Any, random: np.random.RandomState) -> Any:
+    """A copy of an estimator with seeds of its own, drawn in the order in which scikit-learn draws them."""
+    member = clone(base)
+    names = [name for name in sorted(member.get_params()) if name.split("__")[-1] == "random_state"]
+    if names:
+        member.set_params(**{name: random.randint(np.iinfo(np.int32).max) for name in names})
+    return member
+
+
+class AdaBoost(MetaEstimatorMixin, BaseEstimator):
+    """What boosting of classes and of numbers shares."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the members one after the other.
+
+        Parameters
+        ----------
+        X : table
+            A pandas, polars or arrow frame, an array, a dict of columns, or a list of rows.
+        y : one value per row
+            The target.
+        sample_weight : one number per row, a single number or None
+            Where the weights start; None gives all rows the same. A row of weight 0 is left out.
+        """
+        base = self._check_parameters()
+        answers, classes = self._read_target(y)
+        weights = read_weights(sample_weight, len(answers))
+        if not weights.any():
+            raise ValueError("every row has a weight of zero, so there is nothing to learn from; give some row more")
+        weights /= weights.max()
+        weights /= weights.sum()
+        base = base if reads_once(base) or not has_text_or_gaps(X) else prepared(base)
+        source = TreeSource(base, X, y, weights) if reads_once(base) else EstimatorSource(X, answers, classes)
+        random = check_random_state(self.random_state)
+        with follow("boosting", self.n_estimators, self.progress) as tick:
+            found = interruptible(lambda: self._boost(base, source, answers, len(classes), weights, random, tick))
+        self._keep(found, source, classes)
+        return self
+
+    @abstractmethod
+    def _read_target(self, y: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Answers, and the classes that they are labels of; no classes for numbers."""
+
+    @abstractmethod
+    def _default(self) -> TreeLearner: ...
+
+    @abstractmethod
+    def _round(
+        self,
+        source: Any,
+        member: Any,
+        y: np.ndarray,
+        n_classes: int,
+        weights: np.ndarray,
+        random: np.random.RandomState,
+    ) -> tuple[float, float, np.ndarray]:
+        """Fit the member: its error, its say, and the weights after it, not yet divided by their sum."""
+
+    def _check_parameters(self) -> Any:
+        """The base estimator, after all parameters made sense."""
+        if not is_whole(self.n_estimators, 1):
+            raise parameter_error("n_estimators", self.n_estimators, "a whole number of 1 or more")
+        if not is_real(self.learning_rate) or self.learning_rate <= 0.0:
+            raise parameter_error("learning_rate", self.learning_rate, "a number above 0")
+        check_progress(self.progress)
+        base = self._default() if self.estimator is None else self.estimator
+        if not hasattr(base, "fit") or not hasattr(base, "predict"):
+            raise parameter_error("estimator", base, "an estimator with fit and predict, or None for a small tree")
+        if is_classifier(base) != is_classifier(self):
+            wanted = "classifier" if is_classifier(self) else "regressor"
+            raise ValueError(f"estimator is a {type(base).__name__}; {type(self).__name__} boosts a {wanted}")
+        return base
+
+    def _boost(
+        self,
+        base: Any,
+        source: Any,
+        y: np.ndarray,
+        n_classes: int,
+        weights: np.ndarray,
+        random: np.random.RandomState,
+        tick: Tick,
+    ) -> Members:
+        counts = weights > 0.0
+        keeps_weights = self.n_estimators * len(weights) <= MOST_WEIGHTS_KEPT
+        members: list[Any] = []
+        stages = StageList()
+        for number in range(1, self.n_estimators + 1):
+            weights = np.where(counts, np.maximum(weights, LEAST_WEIGHT), 0.0)
+            member = seeded(base, random)
+            error, say, changed = self._round(source, member, y, n_classes, weights, random)
+            is_useless = not say > 0.0
+            if is_useless and members:
+                break
+            total = float(changed.sum())
+            is_finite = np.isfinite(total)
+            weights = changed / total if is_finite else changed
+            members.append(member)
+            kept = weights if keeps_weights else None
+            stages.append(Stage(number, error, 1.0 if is_useless else say, total, kept))
+            tick(1)
+            if is_useless:
+                self._warn_of_error(error)
+            if not is_finite:
+                warnings.warn(
+                    f"the weights became infinite after stage {number}, and boosting stopped there; "
+                    "lower the learning rate",
+                    stacklevel=2,
+                )
+            if is_useless or error == 0.0 or not is_finite:
+                break
+        return Members(members, stages)
+
+    def _warn_of_error(self, error: float) -> None:
+        warnings.warn(
+            f"the first member has an error of {error:.3f}, too large for others to build on, so that "
+            "it answers alone; give a stronger estimator, such as a deeper tree",
+            stacklevel=2,
+        )
+
+    def _keep(self, found: Members, source: Any, classes: np.ndarray) -> None:
+        for name in ("n_features_in_", "feature_names_in_"):
+            self.__dict__.pop(name, None)
+        if len(classes):
+            self.classes_ = classes
+            self.n_classes_ = len(classes)
+        if source.n_features is not None:
+            self.n_features_in_ = source.n_features
+        if source.names is not None:
+            self.feature_names_in_ = source.names
+        self.stages_ = found.stages
+        self.estimator_weights_ = np.array([stage.say for stage in found.stages])
+        self.estimator_errors_ = np.array([stage.error for stage in found.stages])
+        self.estimators_ = found.estimators
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """The share of each column in what the members gained, each member counting by its say."""
+        check_is_fitted(self)
+        if not all(hasattr(member, "feature_importances_") for member in self.estimators_):
+            raise AttributeError(f"{type(self.estimators_[0]).__name__} has no feature_importances_")
+        by_member = np.array([member.feature_importances_ for member in self.estimators_])
+        return np.average(by_member, axis=0, weights=self.estimator_weights_)
+
+    def _member_answers(self, X: Any) -> np.ndarray:
+        """What each member answers for each row, in the user's own classes."""
+        answers = np.array(list(self._answers_in_turn(X)))
+        return self.classes_[answers] if is_classifier(self) else answers
+
+    def _answers_in_turn(self, X: Any) -> Iterator[np.ndarray]:
+        """What one member after the other answers: numbers, or places in `classes_`; trees share one reading of X."""
+        check_is_fitted(self)
+        first = self.estimators_[0]
+        if reads_once(first):
+            values = self._read_rows(X, first)
+            return (answers_in_values(member, values) for member in self.estimators_)
+        rows, classes = open_rows(X), getattr(self, "classes_", np.empty(0))
+        return (answers_in_codes(member, rows, classes) for member in self.estimators_)
+
+    def _read_rows(self, X: Any, member: TreeLearner) -> np.ndarray:
+        columns = member.tree_.columns
+        values = read_like(
+            X,
+            columns,
+            named=hasattr(self, "feature_names_in_"),
+            learner=type(self).__name__,
+            numeric_features=getattr(member, "numeric_features", None),
+        )
+        if member.tree_.unseen == "error":
+            refuse_unseen(columns, values, X, member._other_unseen)
+        if getattr(member, "missing", None) == "error":
+            refuse_gaps(columns, values)
+        return values
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+
+class AdaBoostClassifier(ClassifierMixin, AdaBoost):
+    """Boosted classifiers (AdaBoost, in the form SAMME for any number of classes).
+
+    All rows start with the same weight. Each round fits a member to the weighted rows and finds its error: the share
+    of the weight that it gets wrong. Its say in the vote is `learning_rate * (log((1 - error) / error) + log(K - 1))`
+    with K classes. The weights of the rows it got wrong are multiplied by exp(say), then all are divided by their sum.
+
+    Parameters
+    ----------
+    estimator : classifier or None, default=None
+        What to boost; None is a tree with one split. Give a deeper tree, `DecisionTreeClassifier(max_depth=3)`, where
+        columns matter only together. Any classifier of scikit-learn with `sample_weight` will do; from trees of this
+        library the table is read once, and has text and gaps as it is.
+    n_estimators : int, default=50
+        Most members. Boosting ends before when a member makes no error, or is no better than guessing. Raise it
+        together with a lower `learning_rate`.
+    learning_rate : float, default=1.0
+        What the say of each member is multiplied by. Lower it for noisy data, and take more members.
+    random_state : int, RandomState or None, default=None
+        Seed of the members, if they are random; the stumps of the default are not.
+    progress : bool or None, default=None
+        Whether to show how far boosting is once it takes more than two seconds; None does in terminals and notebooks.
+
+    Attributes
+    ----------
+    stages_ : StageList
+        What each round did: its error, its say, the sum of the weights before they were divided by it, and the weights.
+    estimators_ : list of classifiers
+        The members.
+    estimator_weights_, estimator_errors_ : ndarray
+        Say and error of each of them.
+    classes_ : ndarray
+        The classes in ascending order.
+    n_classes_, n_features_in_, feature_names_in_
+        Number of classes, number and names of the columns.
+    feature_importances_ : ndarray
+        The share of each column in what the members gained.
+
+    References
+    ----------
+    Y. Freund, R. Schapire, "A decision-theoretic generalization of on-line learning and an application to boosting",
+    1997. J. Zhu, H. Zou, S. Rosset, T. Hastie, "Multi-class AdaBoost", 2009.
+
+    Examples
+    --------
+    >>> from treewright import AdaBoostClassifier
+    >>> model = AdaBoostClassifier(n_estimators=2).fit({"x": [1, 2, 3, 4, 5]}, ["a", "a", "b", "a", "a"])
+    >>> model.stages_
+    stage  error     say       total of weights
+        1  0.2000    1.3863    1.6000
+        2  0.2500    1.0986    1.5000
+    >>> model.stages_[0].weights
+    array([0.125, 0.125, 0.5  , 0.125, 0.125])
+    >>> model.predict({"x": [3, 9]}).tolist()
+    ['a', 'a']
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        n_estimators: int = 50,
+        learning_rate: float = 1.0,
+        random_state: Any = None,
+        progress: bool | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.random_state = random_state
+        self.progress = progress
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class with the most say among the members' votes."""
+        return self._named(self._votes(X))
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """How likely each class is, in the order of `classes_`: the softmax of the votes (Zhu et al., equation 15)."""
+        return self._shares(self._votes(X))
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """The natural logarithm of `predict_proba`."""
+        return np.log(self.predict_proba(X))
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """The votes: for each class between -1/(K-1), all members against it, and 1, all for it.
+
+        For two classes one number per row: that of the second class less that of the first, from -2 to 2.
+        """
+        return self._decision(self._votes(X))
+
+    def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
+        """What `predict` would say after one stage, after two, .."""
+        return map(self._named, self._staged_votes(X))
+
+    def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
+        """What `predict_proba` would say after one stage, after two, .."""
+        return map(self._shares, self._staged_votes(X))
+
+    def staged_decision_function(self, X: Any) -> Iterator[np.ndarray]:
+        """What `decision_function` would say after one stage, after two, .."""
+        return map(self._decision, self._staged_votes(X))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of rows whose class is predicted right."""
+        labels, classes = read_classes(y)
+        return float(super().score(X, classes[labels], sample_weight))
+
+    def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
+        """The share of rows that are predicted right after one stage, after two, .."""
+        labels, classes = read_classes(y)
+        weights = read_weights(sample_weight, len(labels))
+        for predicted in self.staged_predict(X):
+            yield float(np.average(predicted == classes[labels], weights=weights))
+
+    def _staged_votes(self, X: Any) -> Iterator[np.ndarray]:
+        """For each row and class: the say for it less that against it, as a share of all say; stage by stage."""
+        check_is_fitted(self)
+        n_others = max(self.n_classes_ - 1, 1)
+        say_so_far = 0.0
+        votes: np.ndarray | None = None
+        for answers, say in zip(self._answers_in_turn(X), self.estimator_weights_, strict=True):
+            votes = np.zeros((len(answers), self.n_classes_)) if votes is None else votes
+            votes -= say / n_others
+            votes[np.arange(len(answers)), answers] += say + say / n_others
+            say_so_far += say
+            yield votes / say_so_far
+
+    def _votes(self, X: Any) -> np.ndarray:
+        *_, last = self._staged_votes(X)
+        return last
+
+    def _named(self, votes: np.ndarray) -> np.ndarray:
+        return self.classes_[votes.argmax(axis=1)]
+
+    def _decision(self, votes: np.ndarray) -> np.ndarray:
+        return votes[:, 1] - votes[:, 0] if self.n_classes_ == 2 else votes
+
+    def _shares(self, votes: np.ndarray) -> np.ndarray:
+        powers = np.exp((votes - votes.max(axis=1, keepdims=True)) / max(self.n_classes_ - 1, 1))
+        return powers / powers.sum(axis=1, keepdims=True)
+
+    def _read_target(self, y: Any) -> tuple[np.ndarray, np.ndarray]:
+        return read_classes(y)
+
+    def _default(self) -> TreeLearner:
+        return DecisionTreeClassifier(max_depth=1)
+
+    def _check_parameters(self) -> Any:
+        base = super()._check_parameters()
+        if not has_fit_parameter(base, "sample_weight"):
+            raise ValueError(
+                f"{type(base).__name__} doesn't support sample_weight, by which boosting tells it what to look at; "
+                "give an estimator that does"
+            )
+        return base
+
+    def _round(
+        self,
+        source: Any,
+        member: Any,
+        y: np.ndarray,
+        n_classes: int,
+        weights: np.ndarray,
+        random: np.random.RandomState,
+    ) -> tuple[float, float, np.ndarray]:
+        is_wrong = source.fit(member, weights) != y
+        error = float(np.average(is_wrong, weights=weights))
+        if error <= 0.0:
+            return 0.0, 1.0, weights
+        if error >= 1.0 - 1.0 / n_classes:
+            return error, 0.0, weights
+        say = self.learning_rate * (np.log((1.0 - error) / error) + np.log(n_classes - 1.0))
+        with np.errstate(over="ignore"):
+            return error, float(say), weights * np.exp(say * is_wrong)
+
+
+class AdaBoostRegressor(RegressorMixin, AdaBoost):
+    """Boosted regressors (AdaBoost.R2).
+
+    Each round draws as many rows as the table has, with replacement and by weight, and fits a member to them. The loss
+    L of every row is its absolute error as a share of the largest; the error is the weighted mean of the losses. With
+    `beta = error / (1 - error)` the member's say is `learning_rate * log(1 / beta)`, and each weight is multiplied by
+    `beta ** (learning_rate * (1 - L))`, so that rows with small losses count less. The model answers with the median of
+    the members' answers, each counting by its say.
+
+    With the same estimator of scikit-learn and the same `random_state`, members and answers are those of scikit-learn's
+    AdaBoostRegressor. Trees of this library get rows that were drawn twice as rows of weight 2.
+
+    Parameters
+    ----------
+    estimator : regressor or None, default=None
+        What to boost; None is a tree of depth 3. Any regressor of scikit-learn will do; from trees of this library the
+        table is read once, and has text and gaps as it is.
+    n_estimators : int, default=50
+        Most members. Boosting ends before when a member makes no error, or an error of a half or more.
+    learning_rate : float, default=1.0
+        How much each member changes the weights. Lower it for noisy data, and take more members.
+    loss : {"linear", "square", "exponential"}, default="linear"
+        L itself, its square, or 1 - exp(-L). The square forgives small errors, the exponential forgives large ones.
+    random_state : int, RandomState or None, default=None
+        Seed of the samples, and of the members if they are random.
+    progress : bool or None, default=None
+        Whether to show how far boosting is once it takes more than two seconds; None does in terminals and notebooks.
+
+    Attributes
+    ----------
+    stages_ : StageList
+        What each round did: its error, its say, the sum of the weights before they were divided by it, and the weights.
+    estimators_ : list of regressors
+        The members.
+    estimator_weights_, estimator_errors_ : ndarray
+        Say and error of each of them.
+    n_features_in_, feature_names_in_
+        Number and names of the columns.
+    feature_importances_ : ndarray
+        The share of each column in what the members gained.
+
+    References
+    ----------
+    H. Drucker, "Improving regressors using boosting techniques", 1997.
+
+    Examples
+    --------
+    >>> from treewright import AdaBoostRegressor
+    >>> days = {"sky": ["sunny", "sunny", "rainy", "sunny", None], "wind": [3, 5, 9, 2, 8]}
+    >>> model = AdaBoostRegressor(n_estimators=10, random_state=0).fit(days, [0.9, 0.8, 0.1, 0.85, 0.2])
+    >>> model.predict({"sky": ["rainy"], "wind": [9]})
+    array([0.1])
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        n_estimators: int = 50,
+        learning_rate: float = 1.0,
+        loss: str = "linear",
+        random_state: Any = None,
+        progress: bool | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.loss = loss
+        self.random_state = random_state
+        self.progress = progress
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The weighted median of the members' answers."""
+        return self._median(np.array(list(self._answers_in_turn(X))))
+
+    def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
+        """What `predict` would say after one stage, after two, .."""
+        answers = np.array(list(self._answers_in_turn(X)))
+        return (self._median(answers[: stage + 1]) for stage in range(len(answers)))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The coefficient of determination: 1 is perfect, 0 as good as the mean."""
+        return float(super().score(X, read_numbers(y), sample_weight))
+
+    def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
+        """The coefficient of determination after one stage, after two, .."""
+        from sklearn.metrics import r2_score
+
+        numbers = read_numbers(y)
+        for predicted in self.staged_predict(X):
+            yield float(r2_score(numbers, predicted, sample_weight=sample_weight))
+
+    def _median(self, answers: np.ndarray) -> np.ndarray:
+        """Of the answers in ascending order, the first at which half of all say is reached."""
+        order = np.argsort(answers, axis=0)
+        say = np.cumsum(self.estimator_weights_[: len(answers)][order], axis=0)
+        middle = (say >= 0.5 * say[-1]).argmax(axis=0)
+        columns = np.arange(answers.shape[1])
+        return answers[order[middle, columns], columns]
+
+    def _read_target(self, y: Any) -> tuple[np.ndarray, np.ndarray]:
+        return read_numbers(y), np.empty(0)
+
+    def _default(self) -> TreeLearner:
+        return DecisionTreeRegressor(max_depth=3)
+
+    def _check_parameters(self) -> Any:
+        if not isinstance(self.loss, str) or self.loss not in LOSSES:
+            raise parameter_error("loss", self.loss, "'linear', 'square' or 'exponential'")
+        return super()._check_parameters()
+
+    def _round(
+        self,
+        source: Any,
+        member: Any,
+        y: np.ndarray,
+        n_classes: int,
+        weights: np.ndarray,
+        random: np.random.RandomState,
+    ) -> tuple[float, float, np.ndarray]:
+        sample = random.choice(len(weights), size=len(weights), replace=True, p=weights)
+        losses = self._losses(np.abs(source.fit_sample(member, sample) - y), weights > 0.0)
+        error = float((weights * losses).sum())
+        if error <= 0.0:
+            return 0.0, 1.0, weights
+        if error >= 0.5:
+            return error, 0.0, weights
+        beta = error / (1.0 - error)
+        say = self.learning_rate * np.log(1.0 / beta)
+        return error, float(say), weights * np.power(beta, (1.0 - losses) * self.learning_rate)
+
+    def _losses(self, distances: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        distances = np.where(counts, distances, 0.0)
+        largest = distances.max()
+        losses = distances / largest if largest > 0.0 else distances
+        if self.loss == "square":
+            return losses**2
+        return 1.0 - np.exp(-losses) if self.loss == "exponential" else losses

@@ -1,0 +1,721 @@
+"""Bagging: members that differ because each sees other rows or other columns."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn import config_context, get_config
+from sklearn.base import MetaEstimatorMixin, clone, is_classifier
+from sklearn.dummy import DummyClassifier
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.pipeline import Pipeline
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from treewright.engines.forest.engine import Bagging, bag_of_tree, seed_of_tree
+from treewright.estimators.base import ClassAnswers, NumberAnswers, TableLearner, Training
+from treewright.estimators.forest.base import count_draws
+from treewright.estimators.meta.preparing import PreparedMember, prepared, takes_weights
+from treewright.estimators.parameters import check_progress, is_real, is_whole, parameter_error
+from treewright.estimators.single.base import TreeLearner
+from treewright.estimators.single.trees import DecisionTreeClassifier, DecisionTreeRegressor
+from treewright.estimators.weights import read_costs
+from treewright.runtime.forms import choose_compiled_form
+from treewright.runtime.progress import follow, interruptible
+from treewright.runtime.threads import run_interruptibly, usable_threads
+from treewright.table import Frame, Table
+from treewright.table.column import Column
+from treewright.table.selection import distinct_names, names_of, open_table, take_columns, take_rows
+from treewright.tree import Target
+
+# The columns that members look at are drawn from another stream than the rows.
+COLUMN_STREAM = 0x2545F491
+
+# How columns are to be read is said once, for all members.
+DECLARATIONS = ("categorical_features", "numeric_features")
+
+# What a fitted model has only if it was asked for.
+_OPTIONAL = ("oob_score_", "oob_decision_function_", "oob_prediction_")
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """What each member sees: how its rows and its columns are drawn."""
+
+    seed: int
+    n_rows: int
+    n_columns: int
+    rows: Bagging
+    columns: Bagging
+
+    def counts(self, member: int) -> np.ndarray:
+        """How often each row is drawn for a member."""
+        return bag_of_tree(choose_compiled_form(), self.seed, member, self.rows, self.n_rows)
+
+    def columns_of(self, member: int) -> np.ndarray:
+        """The columns that a member sees, in the order of the table; one may be there twice."""
+        seed = self.seed ^ COLUMN_STREAM
+        counts = bag_of_tree(choose_compiled_form(), seed, member, self.columns, self.n_columns)
+        return np.repeat(np.arange(self.n_columns), counts)
+
+
+class Rows:
+    """The table as members of this library's trees see it: read once, and weighed anew for each."""
+
+    def __init__(self, base: TreeLearner, table: Table, training: Training) -> None:
+        self.plan = replace(base._plan(), n_jobs=1)
+        base._check_pruning()
+        self.table, self.training = table, training
+
+    def fit(self, member: TreeLearner, counts: np.ndarray, places: np.ndarray) -> Any:
+        training = self.training
+        if len(places) != len(training.columns) or (np.diff(places) != 1).any():
+            names = distinct_names([training.columns[place].name for place in places])
+            columns = tuple(
+                replace(training.columns[place], name=name) for name, place in zip(names, places, strict=True)
+            )
+            training = replace(training, columns=columns, values=training.values[:, places])
+        weights = training.weights * counts
+        by_class = member._weigh_classes(training.target, training.answers, weights)
+        weights = by_class if by_class.any() else weights  # a bag may hold only rows of a class that weighs nothing
+        bag = replace(replace(training, weights=weights).rows(np.flatnonzero(weights)), whole=None)
+        tree = member._fit_tree(bag, self.plan, member._seed(self.plan))
+        member._keep_classes(training.classes)
+        if self.table.named:
+            member.feature_names_in_ = np.array([column.name for column in training.columns], dtype=object)
+        member.n_features_in_ = len(places)
+        member.tree_ = tree
+        return member
+
+    def open(self, training: Training) -> np.ndarray:
+        """The training table as `ask` takes it."""
+        return np.ascontiguousarray(training.values)
+
+
+class Frames:
+    """The table as members of any other kind see it: with rows taken out and columns taken out."""
+
+    def __init__(self, base: Any, X: Any, training: Training, declares_numbers: bool) -> None:
+        member = prepared(base)
+        self.takes_weights = takes_weights(member)
+        if not self.takes_weights and (training.weights != training.weights[0]).any():
+            raise ValueError(
+                f"the rows have different weights, but {type(base).__name__} does not support sample_weight; "
+                "leave the weights out, or use another estimator"
+            )
+        table = open_table(X)
+        self.X = table if training.kept is None else take_rows(table, np.flatnonzero(training.kept))
+        self.training, self.declares_numbers = training, declares_numbers
+        self.y = training.answers
+        if training.target.is_classes:
+            place = {name: place for place, name in enumerate(training.classes.tolist())}
+            # A class that only was declared has no place, and no row.
+            places = np.array([place.get(name, 0) for name in training.target.classes])
+            self.y = training.classes[places[training.answers]]
+
+    def fit(self, member: Any, counts: np.ndarray, places: np.ndarray) -> Any:
+        member = self._declare(prepared(member), places)
+        drawn = np.flatnonzero(counts)
+        weights = (counts * self.training.weights)[drawn]
+        if not self.takes_weights:
+            drawn, weights = np.repeat(np.arange(len(counts)), counts), None
+        X, y = for_member(member, take_columns(take_rows(self.X, drawn), places)), self.y[drawn]
+        if self.training.target.is_classes and (y == y[0]).all():
+            # Many classifiers refuse to learn from one class.
+            member = DummyClassifier(strategy="most_frequent")
+        return member.fit(X, y) if weights is None else member.fit(X, y, sample_weight=weights)
+
+    def open(self, training: Training) -> Any:
+        """The training table as `ask` takes it."""
+        return self.X
+
+    def _declare(self, member: Any, places: np.ndarray) -> Any:
+        """The member, told what kind the columns are of: those of a bag may have no value left that shows it."""
+        columns = [self.training.columns[place] for place in places]
+        kinds = {
+            "categorical_features": [place for place, column in enumerate(columns) if column.is_categorical],
+            "numeric_features": [
+                place for place, column in enumerate(columns) if column.is_numeric and self.declares_numbers
+            ],
+        }
+        wanted = {
+            name: kinds[name.split("__")[-1]]
+            for name, value in member.get_params().items()
+            if name.split("__")[-1] in DECLARATIONS and value is None
+        }
+        return member.set_params(**{name: places for name, places in wanted.items() if places})
+
+
+def for_member(member: Any, X: Any) -> Any:
+    """The table in a form that the member takes: pipelines of scikit-learn do not know this library's frame."""
+    is_foreign = isinstance(member, Pipeline) and not isinstance(member, PreparedMember)
+    if not is_foreign or not isinstance(X, Frame):
+        return X
+    columns = [X[name] for name in X.columns]
+    is_numeric = all(column.dtype.kind in "biuf" for column in columns)
+    return np.column_stack([np.asarray(column, dtype=np.float64 if is_numeric else object) for column in columns])
+
+
+class BaggingLearner(MetaEstimatorMixin, TableLearner):
+    """What bagging of classes and of numbers shares."""
+
+    _default_base: ClassVar[type]
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the members.
+
+        Parameters
+        ----------
+        X : table
+            A pandas, polars or arrow frame, an array, a dict of columns, or a list of rows.
+        y : one value per row
+            The target.
+        sample_weight : one number per row, a single number or None
+            What each row weighs in the samples it is drawn into; one of weight 0 is left out.
+        """
+        base = self._check_parameters()
+        reads_once = isinstance(base, TreeLearner) and type(base).fit is TreeLearner.fit
+        table = self._reader(base)._read_table(X) if reads_once else self._read_table(X)
+        training = self._read_training(table, y, sample_weight)
+        draws = self._draws(*training.values.shape)
+        source: Rows | Frames
+        if reads_once:
+            source = Rows(base, table, training)
+        else:
+            source = Frames(base, X, training, self.numeric_features is not None)
+        # Everything is found before anything is kept, so that an error or Ctrl-C leaves the model as it was.
+        fitted = copy(self)
+        for name in _OPTIONAL:
+            fitted.__dict__.pop(name, None)
+        fitted._keep_names(table)
+        fitted._keep_classes(training.classes)
+        fitted.n_features_in_ = len(table.columns)
+        fitted.columns_, fitted.target_ = training.columns, training.target
+        fitted.draws_, fitted.rows_ = draws, None if training.kept is None else np.flatnonzero(training.kept)
+        fitted.reads_once_ = reads_once
+        fitted.estimators_features_ = [draws.columns_of(member) for member in range(self.n_estimators)]
+        fitted.estimators_ = self._fit_members(source, base, draws)
+        if self.oob_score:
+            interruptible(lambda: fitted._judge_out_of_bag(source.open(training), training))
+        self.__dict__ = fitted.__dict__
+        return self
+
+    @property
+    def estimators_samples_(self) -> list[np.ndarray]:
+        """The rows that each member was fitted on, as often as they were drawn."""
+        check_is_fitted(self)
+        rows = np.arange(self.draws_.n_rows) if self.rows_ is None else self.rows_
+        return [np.repeat(rows, self.draws_.counts(member)) for member in range(len(self.estimators_))]
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """The importances of the columns to the members that have them, averaged."""
+        check_is_fitted(self)
+        totals = np.zeros(self.n_features_in_)
+        for member, places in zip(self.estimators_, self.estimators_features_, strict=True):
+            if not hasattr(member, "feature_importances_"):
+                raise AttributeError(f"{type(member).__name__} has no feature_importances_")
+            np.add.at(totals, places, member.feature_importances_)
+        return totals / totals.sum() if totals.sum() > 0.0 else totals
+
+    @property
+    def missing(self) -> Any:
+        """What becomes of missing values, as the estimator says."""
+        return getattr(self._base(), "missing", None)
+
+    def _unseen(self) -> str:
+        return str(getattr(self._base(), "unseen", "as_missing"))
+
+    def _columns(self) -> tuple[Column, ...]:
+        return self.columns_
+
+    def _target(self) -> Target:
+        return self.target_
+
+    def _base(self) -> Any:
+        return self._default_base() if self.estimator is None else self.estimator
+
+    def _check_parameters(self) -> Any:
+        """The estimator to fit, after all parameters made sense that do not depend on the table."""
+        check_progress(self.progress)
+        if not is_whole(self.n_estimators, 1):
+            raise parameter_error("n_estimators", self.n_estimators, "a whole number of 1 or more")
+        for name in ("replace", "replace_features"):
+            if not isinstance(getattr(self, name), bool | np.bool_):
+                raise parameter_error(name, getattr(self, name), "True or False")
+        if not isinstance(self.oob_score, bool | np.bool_) and not callable(self.oob_score):
+            raise parameter_error(
+                "oob_score", self.oob_score, "True, False, or a function of the truth and the answers"
+            )
+        if self.n_jobs is not None and not (is_whole(self.n_jobs, -(2**31)) and self.n_jobs):
+            raise parameter_error("n_jobs", self.n_jobs, "a whole number other than 0, or None")
+        base = self._base()
+        kind = "classifier" if is_classifier(self) else "regressor"
+        if isinstance(base, type) or not hasattr(base, "fit") or not hasattr(base, "get_params"):
+            raise parameter_error("estimator", base, f"a {kind}, such as {self._default_base.__name__}()")
+        if is_classifier(base) != is_classifier(self):
+            raise parameter_error("estimator", base, f"a {kind}")
+        is_ours = isinstance(base, TableLearner)
+        declared = [name for name in DECLARATIONS if is_ours and getattr(base, name, None) is not None]
+        if declared:
+            raise ValueError(
+                f"{declared[0]} is set on the estimator; set it on {type(self).__name__}, which reads the table"
+            )
+        return base
+
+    def _reader(self, base: Any) -> Any:
+        """A tree learner that reads the table as the base would, with what was said about the columns."""
+        known = base.get_params(deep=False)
+        return clone(base).set_params(**{name: getattr(self, name) for name in DECLARATIONS if name in known})
+
+    def _draws(self, n_rows: int, n_columns: int) -> Draws:
+        n_drawn = count_draws("max_samples", self.max_samples, n_rows)
+        if not self.replace and n_drawn > n_rows:
+            raise ValueError(
+                f"max_samples asks for {n_drawn} of {n_rows} rows, which needs replace=True; give a share up to 1.0"
+            )
+        rows = Bagging(n_drawn, bool(self.replace))
+        if not self.replace and n_drawn == n_rows:
+            rows = Bagging()
+        if self.oob_score and rows.n_draws == 0:
+            raise ValueError("oob_score needs rows that a member has not seen; set replace=True or lower max_samples")
+        n_seen = self._count_columns(n_columns)
+        columns = Bagging(n_seen, bool(self.replace_features))
+        if not self.replace_features and n_seen == n_columns:
+            columns = Bagging()
+        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int64).max, dtype=np.int64))
+        return Draws(seed, n_rows, n_columns, rows, columns)
+
+    def _count_columns(self, n_columns: int) -> int:
+        size = self.max_features
+        if is_whole(size, 1) and size <= n_columns:
+            return int(size)
+        if is_real(size) and not is_whole(size, 0) and 0.0 < size <= 1.0:
+            return max(1, int(size * n_columns))
+        raise parameter_error("max_features", size, f"a number of columns up to {n_columns}, or a share of them")
+
+    def _fit_members(self, source: Rows | Frames, base: Any, draws: Draws) -> list[Any]:
+        settings = get_config()
+        # What threads leave of the filters of warnings is put right at the end.
+        with follow("fitting members", self.n_estimators, self.progress) as tick, warnings.catch_warnings():
+
+            def fit_one(number: int) -> Any:
+                member = clone(base)
+                seed = int(seed_of_tree(draws.seed, number) >> np.uint64(33))
+                names = [name for name in member.get_params() if name.split("__")[-1] == "random_state"]
+                member.set_params(**dict.fromkeys(names, seed))
+                with config_context(**settings):
+                    fitted = source.fit(member, draws.counts(number), draws.columns_of(number))
+                tick(1)
+                return fitted
+
+            n_threads, stop = self._count_threads(isinstance(source, Rows)), np.zeros(1, np.uint8)
+            found: list[Any] = interruptible(
+                lambda: run_interruptibly(fit_one, range(self.n_estimators), n_threads, stop)
+            )
+            return found
+
+    def _count_threads(self, reads_once: bool) -> int:
+        """Estimators of scikit-learn may change the filters of warnings, which all threads share: one unless told."""
+        return min(usable_threads(self.n_jobs) if reads_once or self.n_jobs is not None else 1, self.n_estimators)
+
+    def _answer(self, X: Any) -> np.ndarray:
+        check_is_fitted(self)
+        total: Any = 0.0
+        for answers in self._ask_members(self._open(X)):
+            total = total + answers
+        return np.asarray(total / len(self.estimators_))
+
+    def _member_answers(self, X: Any) -> np.ndarray:
+        """What every member answers: members, rows, and what `_ask` gives for each."""
+        check_is_fitted(self)
+        return np.stack(list(self._ask_members(self._open(X))))
+
+    def _open(self, X: Any) -> Any:
+        """The table as members take it, with the columns of training in their order."""
+        values = self._read_rows(X)
+        if self.reads_once_:
+            return values
+        table = open_table(X)
+        names = names_of(table)
+        learned = [column.name for column in self.columns_]
+        if names is None or not hasattr(self, "feature_names_in_") or names == learned or not set(learned) <= {*names}:
+            return table
+        return take_columns(table, np.array([names.index(name) for name in learned]))
+
+    def _ask_members(self, rows: Any) -> Iterator[np.ndarray]:
+        """The answers of one member after the other for a table that has been opened, some worked out at a time."""
+        pairs = list(zip(self.estimators_, self.estimators_features_, strict=True))
+        settings = get_config()
+
+        def ask(number: int) -> np.ndarray:
+            member, places = pairs[number]
+            with config_context(**settings):
+                if self.reads_once_:
+                    return self._ask_tree(member, np.ascontiguousarray(rows[:, places]))
+                return self._ask(member, for_member(member, take_columns(rows, places)))
+
+        n_threads = self._count_threads(self.reads_once_)
+        for first in range(0, len(pairs), n_threads):
+            numbers = range(first, min(first + n_threads, len(pairs)))
+            yield from run_interruptibly(ask, numbers, n_threads, np.zeros(1, np.uint8))
+
+    def _ask_tree(self, member: TreeLearner, values: np.ndarray) -> np.ndarray:
+        return member._answer_rows(values)
+
+    def _ask(self, member: Any, X: Any) -> np.ndarray:
+        raise NotImplementedError
+
+    def _judge_out_of_bag(self, rows: Any, training: Training) -> None:
+        """Keep what the members that have not seen a row answer for it, NaN where all have seen it."""
+        total, n_answers = np.zeros(0), np.zeros((len(training.answers), 1))
+        for member, answers in enumerate(self._ask_members(rows)):
+            unseen = (self.draws_.counts(member) == 0)[:, None]
+            total = np.where(unseen, answers, 0.0) + (total if len(total) else 0.0)
+            n_answers += unseen
+        known = n_answers[:, 0] > 0.0
+        if not known.any():
+            raise ValueError("every member has seen every row, so there is nothing out of bag; take more members")
+        means = np.divide(total, n_answers, out=np.full_like(total, np.nan), where=n_answers > 0.0)
+        everywhere = means
+        if training.kept is not None:
+            everywhere = np.full((len(training.kept), means.shape[1]), np.nan)
+            everywhere[training.kept] = means
+        self._keep_judgement(everywhere, means[known], training.answers[known])
+
+    def _keep_judgement(self, everywhere: np.ndarray, answers: np.ndarray, truth: np.ndarray) -> None:
+        raise NotImplementedError
+
+
+class BaggingClassifier(ClassAnswers, BaggingLearner):
+    """Members fitted on samples of the rows, and if asked of the columns, that vote on a class (Breiman 1996).
+
+    Parameters
+    ----------
+    estimator : estimator or None, default=None
+        What to fit: any classifier; None takes `DecisionTreeClassifier`. Trees of this library read the table once and
+        are given weights in place of copied rows (`min_samples_leaf` and its like count a row once, however often it
+        was drawn); pipelines get the table as it is, others a table of numbers made of it, see `TablePreparer`. A
+        sample with one class only gets a member that always answers it.
+    n_estimators : int, default=50
+        Number of members.
+    max_samples : int, float or None, default=None
+        How many rows to draw for each member, or which share, which may be above 1; None draws as many as there are.
+    max_features : int or float, default=1.0
+        How many columns to draw for each member, or which share.
+    replace : bool, default=True
+        Whether a row may be drawn twice. False is called pasting.
+    replace_features : bool, default=False
+        Whether a column may be drawn twice.
+    vote : {"average", "majority"}, default="average"
+        Whether the members' class shares are averaged, or each member votes for the class that it would answer. A
+        member that tells no shares votes in any case.
+    oob_score : bool or function, default=False
+        Whether to judge by rows that a member has not seen: the share of right answers is kept as `oob_score_`. A
+        function of the truth and the answers takes the place of that measure.
+    categorical_features, numeric_features : list of names or positions, mask, "all" or None, default=None
+        Columns to be read otherwise than their type says.
+    random_state : int, RandomState or None, default=None
+        Seed of the draws. The same seed gives the same members for any number of threads.
+    n_jobs : int or None, default=None
+        Threads; None takes all cores for trees of this library and one for estimators of others.
+    progress : bool or None, default=None
+        Whether to show how far the work is if it takes more than two seconds.
+
+    Attributes
+    ----------
+    estimators_ : list of classifiers
+        The fitted members.
+    estimators_samples_ : list of arrays
+        The rows that each member was fitted on, as often as they were drawn.
+    estimators_features_ : list of arrays
+        The places of the columns that each member was fitted on.
+    feature_importances_ : ndarray
+        The share of each column in what the members gained by it, if they tell.
+    classes_ : ndarray
+        The classes in ascending order.
+    oob_score_, oob_decision_function_
+        With `oob_score`: the score, and the class shares of each training row, NaN where every member has seen it.
+
+    Examples
+    --------
+    >>> from treewright import BaggingClassifier, datasets
+    >>> iris = datasets.load_iris()
+    >>> model = BaggingClassifier(n_estimators=25, oob_score=True, random_state=0).fit(iris.X, iris.y)
+    >>> round(model.oob_score_, 2)
+    0.93
+    """
+
+    _default_base = DecisionTreeClassifier
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        n_estimators: int = 50,
+        max_samples: int | float | None = None,
+        max_features: int | float = 1.0,
+        replace: bool = True,
+        replace_features: bool = False,
+        vote: str = "average",
+        oob_score: Any = False,
+        categorical_features: Any = None,
+        numeric_features: Any = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        progress: bool | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.max_samples = max_samples
+        self.max_features = max_features
+        self.replace = replace
+        self.replace_features = replace_features
+        self.vote = vote
+        self.oob_score = oob_score
+        self.categorical_features = categorical_features
+        self.numeric_features = numeric_features
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.progress = progress
+
+    def _check_parameters(self) -> Any:
+        if not isinstance(self.vote, str) or self.vote not in ("average", "majority"):
+            raise parameter_error("vote", self.vote, "'average' or 'majority'")
+        return super()._check_parameters()
+
+    def _choose(self, shares: np.ndarray) -> np.ndarray:
+        """The labels to answer; where the members know what errors cost, with the least expected cost."""
+        costs = read_costs(getattr(self._base(), "costs", None), list(self.target_.classes))
+        if costs is None or self.vote == "majority":
+            return super()._choose(shares)
+        expected = np.full(shares.shape, np.inf)
+        learned = self._labels_of_classes()
+        expected[:, learned] = (shares @ costs)[:, learned]
+        return np.asarray(expected.argmin(axis=1))
+
+    def _ask_tree(self, member: TreeLearner, values: np.ndarray) -> np.ndarray:
+        shares = member._answer_rows(values)
+        return shares if self.vote == "average" else np.eye(shares.shape[1])[member._choose(shares)]
+
+    def _ask(self, member: Any, X: Any) -> np.ndarray:
+        """A member's class shares by this model's labels; a class that its rows did not have gets none."""
+        label_of = {name: label for label, name in enumerate(self.target_.classes)}
+        if self.vote == "majority" or not hasattr(member, "predict_proba"):
+            named = np.asarray(member.predict(X)).tolist()
+            return np.eye(len(label_of))[[label_of[name] for name in named]]
+        shares = np.asarray(member.predict_proba(X))
+        answers = np.zeros((len(shares), len(label_of)))
+        answers[:, [label_of[name] for name in member.classes_.tolist()]] = shares
+        return answers
+
+    def _member_answers(self, X: Any) -> np.ndarray:
+        """What every member answers: members, rows, and shares in the order of `classes_`."""
+        return super()._member_answers(X)[:, :, self._labels_of_classes()]
+
+    def _keep_judgement(self, everywhere: np.ndarray, answers: np.ndarray, truth: np.ndarray) -> None:
+        self.oob_decision_function_ = everywhere[:, self._labels_of_classes()]
+        score: Callable[..., float] = self.oob_score if callable(self.oob_score) else accuracy_score
+        named = self._named(self._choose(answers))
+        self.oob_score_ = float(score(self._named(truth.astype(np.intp)), named))
+
+
+class BaggingRegressor(NumberAnswers, BaggingLearner):
+    """Members fitted on samples of the rows, and if asked of the columns, whose answers are averaged (Breiman 1996).
+
+    Parameters
+    ----------
+    estimator : estimator or None, default=None
+        What to fit: any regressor; None takes `DecisionTreeRegressor`. Trees of this library read the table once and
+        are given weights in place of copied rows (`min_samples_leaf` and its like count a row once, however often it
+        was drawn); pipelines get the table as it is, others a table of numbers made of it, see `TablePreparer`.
+    n_estimators : int, default=50
+        Number of members.
+    max_samples : int, float or None, default=None
+        How many rows to draw for each member, or which share, which may be above 1; None draws as many as there are.
+    max_features : int or float, default=1.0
+        How many columns to draw for each member, or which share.
+    replace : bool, default=True
+        Whether a row may be drawn twice. False is called pasting.
+    replace_features : bool, default=False
+        Whether a column may be drawn twice.
+    oob_score : bool or function, default=False
+        Whether to judge by rows that a member has not seen: the coefficient of determination is kept as `oob_score_`. A
+        function of the truth and the answers takes the place of that measure.
+    categorical_features, numeric_features : list of names or positions, mask, "all" or None, default=None
+        Columns to be read otherwise than their type says.
+    random_state : int, RandomState or None, default=None
+        Seed of the draws. The same seed gives the same members for any number of threads.
+    n_jobs : int or None, default=None
+        Threads; None takes all cores for trees of this library and one for estimators of others.
+    progress : bool or None, default=None
+        Whether to show how far the work is if it takes more than two seconds.
+
+    Attributes
+    ----------
+    estimators_ : list of regressors
+        The fitted members.
+    estimators_samples_ : list of arrays
+        The rows that each member was fitted on, as often as they were drawn.
+    estimators_features_ : list of arrays
+        The places of the columns that each member was fitted on.
+    feature_importances_ : ndarray
+        The share of each column in what the members gained by it, if they tell.
+    oob_score_, oob_prediction_
+        With `oob_score`: the score, and the answer for each training row, NaN where every member has seen it.
+
+    Examples
+    --------
+    >>> from treewright import BaggingRegressor
+    >>> model = BaggingRegressor(n_estimators=10, random_state=0)
+    >>> model.fit({"rooms": [1, 2, 3, 4] * 5}, [10, 12, 20, 22] * 5).predict({"rooms": [1, 4]})
+    array([10., 22.])
+    """
+
+    _default_base = DecisionTreeRegressor
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        n_estimators: int = 50,
+        max_samples: int | float | None = None,
+        max_features: int | float = 1.0,
+        replace: bool = True,
+        replace_features: bool = False,
+        oob_score: Any = False,
+        categorical_features: Any = None,
+        numeric_features: Any = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        progress: bool | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.max_samples = max_samples
+        self.max_features = max_features
+        self.replace = replace
+        self.replace_features = replace_features
+        self.oob_score = oob_score
+        self.categorical_features = categorical_features
+        self.numeric_features = numeric_features
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.progress = progress
+
+    def _ask(self, member: Any, X: Any) -> np.ndarray:
+        return np.asarray(member.predict(X), dtype=np.float64).reshape(-1, 1)
+
+    def _member_answers(self, X: Any) -> np.ndarray:
+        return super()._member_answers(X)[:, :, 0]
+
+    def _keep_judgement(self, everywhere: np.ndarray, answers: np.ndarray, truth: np.ndarray) -> None:
+        self.oob_prediction_ = everywhere[:, 0]
+        score: Callable[..., float] = self.oob_score if callable(self.oob_score) else r2_score
+        self.oob_score_ = float(score(truth, answers[:, 0]))
+
+
+class RandomSubspaceClassifier(BaggingClassifier):
+    """Members that see all rows but each only some of the columns, drawn at random (Ho 1998).
+
+    Parameters
+    ----------
+    estimator : estimator or None, default=None
+        What to fit; None takes `DecisionTreeClassifier`.
+    n_estimators : int, default=50
+        Number of members.
+    max_features : int or float, default=0.5
+        How many columns each member sees, or which share; half of them is Ho's choice.
+    vote : {"average", "majority"}, default="average"
+        Whether the members' class shares are averaged, or each member votes for one class.
+    categorical_features, numeric_features : list of names or positions, mask, "all" or None, default=None
+        Columns to be read otherwise than their type says.
+    random_state, n_jobs, progress
+        As in `BaggingClassifier`.
+
+    Examples
+    --------
+    >>> from treewright import RandomSubspaceClassifier, datasets
+    >>> iris = datasets.load_iris()
+    >>> RandomSubspaceClassifier(random_state=0).fit(iris.X, iris.y).score(iris.X, iris.y)
+    1.0
+    """
+
+    # All rows, each once.
+    replace, max_samples, replace_features, oob_score = False, None, False, False
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        n_estimators: int = 50,
+        max_features: int | float = 0.5,
+        vote: str = "average",
+        categorical_features: Any = None,
+        numeric_features: Any = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        progress: bool | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.max_features = max_features
+        self.vote = vote
+        self.categorical_features = categorical_features
+        self.numeric_features = numeric_features
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.progress = progress
+
+
+class RandomSubspaceRegressor(BaggingRegressor):
+    """Members that see all rows but each only some of the columns, drawn at random (Ho 1998).
+
+    Parameters
+    ----------
+    estimator : estimator or None, default=None
+        What to fit; None takes `DecisionTreeRegressor`.
+    n_estimators : int, default=50
+        Number of members.
+    max_features : int or float, default=0.5
+        How many columns each member sees, or which share; half of them is Ho's choice.
+    categorical_features, numeric_features : list of names or positions, mask, "all" or None, default=None
+        Columns to be read otherwise than their type says.
+    random_state, n_jobs, progress
+        As in `BaggingRegressor`.
+
+    Examples
+    --------
+    >>> from treewright import RandomSubspaceRegressor
+    >>> table = {"rooms": [1, 2, 3, 4] * 5, "floor": [4, 3, 2, 1] * 5}
+    >>> RandomSubspaceRegressor(random_state=0).fit(table, [10, 12, 20, 22] * 5).predict({"rooms": [1], "floor": [4]})
+    array([10.])
+    """
+
+    replace, max_samples, replace_features, oob_score = False, None, False, False
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        n_estimators: int = 50,
+        max_features: int | float = 0.5,
+        categorical_features: Any = None,
+        numeric_features: Any = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        progress: bool | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.max_features = max_features
+        self.categorical_features = categorical_features
+        self.numeric_features = numeric_features
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.progress = progress

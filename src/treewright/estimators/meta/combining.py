@@ -1,0 +1,256 @@
+"""What voting, stacking and averaging share: members of different kinds, and a table that all of them can read."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier, is_regressor
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.kernel_approximation import Nystroem
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR
+from sklearn.utils import Bunch, _safe_indexing
+from sklearn.utils.metaestimators import _BaseComposition
+
+from treewright.estimators.meta.preparing import PreparedMember, TablePreparer, prepared, takes_weights
+from treewright.estimators.parameters import check_progress, parameter_error
+from treewright.estimators.single import CARTClassifier, CARTRegressor
+from treewright.estimators.weights import read_weights
+from treewright.runtime.progress import follow, interruptible
+from treewright.table import read_classes, read_numbers
+from treewright.table.selection import open_rows
+from treewright.table.source import open_source
+
+Named = list[tuple[str, Any]]
+
+FOLDS = 5
+
+# An exact support vector machine takes time in the square of the rows; above so many, its kernel is approximated.
+MOST_ROWS_OF_EXACT_KERNEL = 10_000
+KERNEL_POINTS = 300
+
+
+class Deal:
+    """Deals rows to folds, in the same way each time.
+
+    The only row of a class is learned from even where it is left out: no member could answer with a class that it has
+    never seen.
+
+    Parameters
+    ----------
+    n_folds : int, default=5
+        At most; no more than there are rows.
+    by_class : bool, default=True
+        Whether the target is classes, which are dealt evenly.
+
+    >>> for learned, left_out in Deal(2).split([[1], [2], [3], [4], [5]], ["a", "a", "b", "b", "c"]):
+    ...     print(learned, left_out)
+    [1 3 4] [0 2 4]
+    [0 2 4] [1 3]
+    """
+
+    def __init__(self, n_folds: int = FOLDS, *, by_class: bool = True) -> None:
+        self.n_folds = n_folds
+        self.by_class = by_class
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """For each fold the rows to learn from, and those left out."""
+        n_rows = len(y)
+        labels = np.unique(y, return_inverse=True)[1] if self.by_class else np.zeros(n_rows, dtype=np.intp)
+        is_alone = np.bincount(labels)[labels] == 1
+        order = np.random.RandomState(0).permutation(n_rows)
+        order = order[np.argsort(labels[order], kind="stable")]
+        fold = np.empty(n_rows, dtype=np.intp)
+        fold[order] = np.arange(n_rows) % self.get_n_splits(X, y)
+        for number in range(self.get_n_splits(X, y)):
+            yield np.flatnonzero((fold != number) | is_alone), np.flatnonzero(fold == number)
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """The number of folds."""
+        return self.n_folds if y is None else max(min(self.n_folds, len(y)), 1)
+
+    def __repr__(self) -> str:
+        return f"Deal({self.n_folds}, by_class={self.by_class})"
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What members learn from: rows that weigh something, and the target."""
+
+    X: Any
+    y: np.ndarray  # classes in the user's own type, or numbers
+    classes: np.ndarray  # empty for numbers
+    weights: np.ndarray | None  # None if all are the same
+    names: np.ndarray | None
+    n_features: int
+
+    def deal(self) -> Deal:
+        """How rows are left out unless the user says otherwise."""
+        if len(self.y) < 2:
+            raise ValueError("members are judged on rows left out, which takes two rows or more; X has 1 sample")
+        return Deal(by_class=len(self.classes) > 0)
+
+    def fit_options(self) -> dict[str, Any]:
+        return {} if self.weights is None else {"sample_weight": self.weights}
+
+
+def default_members(task: Task, *, shares: bool = False) -> Named:
+    """k-nearest neighbours, a decision tree and a support vector machine, of a size that fits the table.
+
+    Parameters
+    ----------
+    task : Task
+    shares : bool, default=False
+        Whether all members are asked for the probabilities of classes.
+    """
+    # A fold of five leaves out a fifth of the rows, and of two a half.
+    n_neighbours = max(1, min(5, len(task.y) // 2))
+    if not len(task.classes):
+        nearest = KNeighborsRegressor(n_neighbours)
+        return [("nearest", prepared(nearest)), ("tree", CARTRegressor()), ("svm", _support_vectors(task, shares))]
+    nearest = KNeighborsClassifier(n_neighbours)
+    return [("nearest", prepared(nearest)), ("tree", CARTClassifier()), ("svm", _support_vectors(task, shares))]
+
+
+def _support_vectors(task: Task, shares: bool) -> Any:
+    is_large = len(task.y) > MOST_ROWS_OF_EXACT_KERNEL
+    kernel = [("kernel", Nystroem(n_components=KERNEL_POINTS, random_state=0))] if is_large else []
+    if not len(task.classes):
+        machine = LinearSVR(random_state=0) if is_large else SVR()
+        # Its default tolerance is meant for numbers around 1.
+        model = TransformedTargetRegressor(machine, transformer=StandardScaler())
+    else:
+        model = LinearSVC(random_state=0) if is_large else SVC()
+        if shares:
+            model = CalibratedClassifierCV(model, ensemble=False, cv=Deal())
+    return PreparedMember([("prepare", TablePreparer()), *kernel, ("model", model)])
+
+
+class Combination(MetaEstimatorMixin, _BaseComposition, BaseEstimator):
+    """Shared base of the ensembles whose members differ in kind."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit all members, then what joins them.
+
+        Parameters
+        ----------
+        X : table
+            A pandas, polars or arrow frame, an array, a dict of columns, or a list of rows.
+        y : one value per row
+            The target.
+        sample_weight : one number per row, a single number or None
+            A row of weight 0 is left out. If others differ, every member must support weights, which k-nearest
+            neighbours do not.
+        """
+        check_progress(self.progress)
+        self._check_parameters()
+        task = self._read(X, y, sample_weight)
+        members = self._members(task)
+        with follow("fitting members", None, self.progress):
+            found = interruptible(lambda: self._fit_members(members, task))
+        self._keep(found, [name for name, _ in members], task)
+        return self
+
+    @abstractmethod
+    def _fit_members(self, members: Named, task: Task) -> Any:
+        """Fit copies of the members: an object with `estimators_`, and with whatever predicting needs."""
+
+    def _check_parameters(self) -> None:
+        """Refuse parameters that make no sense."""
+
+    def _default_members(self, task: Task) -> Named:
+        return default_members(task)
+
+    def _read(self, X: Any, y: Any, sample_weight: Any) -> Task:
+        source = open_source(X)
+        numbers = np.empty(0, dtype=object)
+        if is_classifier(self):
+            labels, classes = read_classes(y)
+            answers = classes[labels]
+        else:
+            answers, classes = read_numbers(y), numbers
+        if len(answers) != source.n_rows:
+            raise ValueError(
+                f"X has {source.n_rows} rows, but y has {len(answers)} values; give one target value per row"
+            )
+        weights = read_weights(sample_weight, len(answers))
+        rows, kept = open_rows(X), weights > 0.0
+        if not kept.any():
+            raise ValueError("every row has a weight of zero, so there is nothing to learn from; give some row more")
+        if not kept.all():
+            rows, answers, weights = _safe_indexing(rows, np.flatnonzero(kept)), answers[kept], weights[kept]
+            classes = np.unique(answers) if len(classes) else classes
+        names = np.array(source.names, dtype=object) if source.named else None
+        is_uneven = bool((weights != weights[0]).any())
+        return Task(rows, answers, classes, weights if is_uneven else None, names, len(source.names))
+
+    def _members(self, task: Task) -> Named:
+        """The members to fit, each able to read the table; those set to "drop" are left out."""
+        if self.estimators is None:
+            members = self._default_members(task)
+        else:
+            members = [(name, self._prepared(one)) for name, one in self._checked() if not _is_dropped(one)]
+        if not members:
+            raise ValueError("all estimators are dropped; at least one must stay")
+        for name, one in members:
+            if task.weights is not None and not takes_weights(one):
+                raise ValueError(
+                    f"the rows have different weights, but the member {name!r} does not support sample_weight; "
+                    "leave the weights out, or drop the member"
+                )
+        return members
+
+    def _prepared(self, estimator: Any) -> Any:
+        return prepared(estimator)
+
+    def _checked(self) -> Named:
+        given = self.estimators
+        is_pairs = isinstance(given, list | tuple) and all(
+            isinstance(pair, list | tuple) and len(pair) == 2 and isinstance(pair[0], str) for pair in given
+        )
+        if not is_pairs or not given:
+            raise parameter_error("estimators", given, "a list of (name, estimator), or None for the default set")
+        self._validate_names([name for name, _ in given])
+        is_right = is_classifier if is_classifier(self) else is_regressor
+        for name, one in given:
+            if not _is_dropped(one) and not is_right(one):
+                wanted = "classifier" if is_classifier(self) else "regressor"
+                raise ValueError(f"the member {name!r} is a {type(one).__name__}, which should be a {wanted}")
+        return list(given)
+
+    def _keep(self, found: Any, names: list[str], task: Task) -> None:
+        self.__dict__.pop("feature_names_in_", None)
+        if task.names is not None:
+            self.feature_names_in_ = task.names
+        if len(task.classes):
+            self.classes_ = task.classes
+        self.n_features_in_ = task.n_features
+        self.named_estimators_ = Bunch(**dict(zip(names, found.estimators_, strict=True)))
+        self.estimators_ = found.estimators_
+        self.ensemble_ = found
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters, and with `deep` those of the members under their names."""
+        return dict(self._get_params("estimators", deep=deep))
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; a member's own as `name__parameter`, and a member itself by its name."""
+        self._set_params("estimators", **params)
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+
+def _is_dropped(estimator: Any) -> bool:
+    return isinstance(estimator, str) and estimator == "drop"

@@ -1,0 +1,220 @@
+"""Mixed tables for models that need numbers: gaps filled, numbers on one scale, categories as columns of 0 and 1."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+
+from treewright.estimators.base import TableLearner
+from treewright.estimators.parameters import is_whole, parameter_error
+from treewright.table import Column, read_frame, read_like
+
+# How many standard deviations away infinity is taken to be.
+INFINITY = 10.0
+
+# What a column of all categories but the most common ones is called.
+OTHERS = "(others)"
+
+
+@dataclass(frozen=True, eq=False)
+class NumericColumn:
+    """A column of numbers, or of categories in order: gaps get the median, then mean 0 and standard deviation 1."""
+
+    name: str
+    median: float
+    mean: float
+    deviation: float
+
+    @property
+    def names(self) -> list[str]:
+        return [self.name]
+
+    def prepare(self, values: np.ndarray) -> np.ndarray:
+        known = np.where(np.isfinite(values), values, self.median)
+        scaled = known / self.deviation - self.mean / self.deviation
+        return np.where(np.isinf(values), INFINITY * np.sign(values), scaled)[:, None]
+
+
+@dataclass(frozen=True, eq=False)
+class CategoricalColumn:
+    """A column of categories: a column of 0 and 1 for each, all 0 where there is none or one never seen before."""
+
+    names: list[str]
+    place: np.ndarray  # for each category its column of 0 and 1; rare ones share the last
+
+    def prepare(self, values: np.ndarray) -> np.ndarray:
+        marks = np.zeros((len(values), len(self.names)))
+        rows = np.flatnonzero(values >= 0)
+        marks[rows, self.place[values[rows].astype(np.intp)]] = 1.0
+        return marks
+
+
+class TablePreparer(TransformerMixin, BaseEstimator):
+    """Makes a table with text and gaps one of numbers, for models that need that.
+
+    A number's gaps are filled with the median of its column, then the column gets a mean of 0 and a standard deviation
+    of 1. Ordered categories count as 0, 1, 2, .. and are treated alike. Any other category becomes a column of 0 and 1;
+    where there is none, or one that training did not have, all of them are 0. Two rows of different categories are then
+    as far apart as two numbers are on average, which suits models that go by distance.
+
+    Parameters
+    ----------
+    max_categories : int, default=50
+        Most columns that one column of categories becomes. If it has more categories, the most common ones keep a
+        column of their own and all others share one. Raise it where rare categories matter and rows are many.
+    categorical_features, numeric_features : list of names or positions, mask, "all" or None, default=None
+        Columns to be read otherwise than their type says.
+
+    Attributes
+    ----------
+    columns_ : tuple of Column
+        The columns of the training table.
+    n_features_in_ : int
+        Their number.
+    feature_names_in_ : ndarray
+        Their names, if the table had names.
+
+    Examples
+    --------
+    >>> from treewright import TablePreparer
+    >>> preparer = TablePreparer().fit({"size": [1, 2, None, 3], "colour": ["red", "blue", "red", None]})
+    >>> preparer.get_feature_names_out().tolist()
+    ['size', 'colour=red', 'colour=blue']
+    >>> preparer.transform({"size": [2, None], "colour": ["red", "green"]})
+    array([[0., 1., 0.],
+           [0., 0., 0.]])
+    """
+
+    def __init__(
+        self, *, max_categories: int = 50, categorical_features: Any = None, numeric_features: Any = None
+    ) -> None:
+        self.max_categories = max_categories
+        self.categorical_features = categorical_features
+        self.numeric_features = numeric_features
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn medians, scales and categories; `y` is not looked at."""
+        if not is_whole(self.max_categories, 2):
+            raise parameter_error("max_categories", self.max_categories, "a whole number of 2 or more")
+        table = read_frame(X, categorical_features=self.categorical_features, numeric_features=self.numeric_features)
+        prepared = [self._learn(column, table.values[:, place]) for place, column in enumerate(table.columns)]
+        self.__dict__.pop("feature_names_in_", None)
+        if table.named:
+            self.feature_names_in_ = np.array([column.name for column in table.columns], dtype=object)
+        self.n_features_in_ = len(table.columns)
+        self.columns_ = table.columns
+        self._prepared = prepared
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """The table as an array of numbers, without gaps."""
+        check_is_fitted(self)
+        values = read_like(
+            X,
+            self.columns_,
+            named=hasattr(self, "feature_names_in_"),
+            learner=type(self).__name__,
+            numeric_features=self.numeric_features,
+        )
+        return np.hstack([column.prepare(values[:, place]) for place, column in enumerate(self._prepared)])
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """The names of the prepared columns: a number's own name, `column=category` for categories."""
+        check_is_fitted(self)
+        return np.array([name for column in self._prepared for name in column.names], dtype=object)
+
+    def _learn(self, column: Column, values: np.ndarray) -> NumericColumn | CategoricalColumn:
+        if column.is_categorical:
+            return self._learn_categories(column, values)
+        known = values[np.isfinite(values)]
+        if not len(known):
+            return NumericColumn(column.name, 0.0, 0.0, 1.0)
+        median = float(np.median(known))
+        filled = np.append(known, np.full(len(values) - len(known), median))
+        # Divided by the largest first: squares of very large numbers would be infinite.
+        largest = float(np.abs(filled).max()) or 1.0
+        mean = float((filled / largest).mean() * largest)
+        deviation = float(np.sqrt(np.mean((filled / largest - mean / largest) ** 2)) * largest)
+        is_constant = deviation <= 1e-15 * largest
+        return NumericColumn(column.name, median, mean, 1.0 if is_constant else deviation)
+
+    def _learn_categories(self, column: Column, values: np.ndarray) -> CategoricalColumn:
+        n_categories = len(column.categories)
+        known = values[~np.isnan(values)].astype(np.intp)
+        counts = np.bincount(known, minlength=n_categories)
+        if n_categories <= self.max_categories:
+            return CategoricalColumn([f"{column.name}={name}" for name in column.categories], np.arange(n_categories))
+        common = np.sort(np.argsort(-counts, kind="stable")[: self.max_categories - 1])
+        place = np.full(n_categories, len(common))
+        place[common] = np.arange(len(common))
+        names = [f"{column.name}={column.categories[category]}" for category in common.tolist()]
+        return CategoricalColumn([*names, f"{column.name}={OTHERS}"], place)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+
+class PreparedMember(Pipeline):
+    """A pipeline of a `TablePreparer` and an estimator, which is handed the weights of rows.
+
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> table, play = {"sky": ["sunny", "rainy", "sunny"], "wind": [1, 5, None]}, ["yes", "no", "yes"]
+    >>> prepared(GaussianNB()).fit(table, play, sample_weight=[1, 2, 1]).predict(table).tolist()
+    ['yes', 'no', 'yes']
+    """
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Self:
+        if sample_weight is not None:
+            params[f"{self.steps[-1][0]}__sample_weight"] = sample_weight
+        super().fit(X, y, **params)
+        return self
+
+
+def prepared(estimator: Any) -> Any:
+    """An estimator that takes tables with text and gaps: itself if it does, else with a `TablePreparer` before it.
+
+    >>> from treewright import DecisionTreeClassifier
+    >>> prepared(DecisionTreeClassifier())
+    DecisionTreeClassifier()
+    """
+    if reads_tables(estimator):
+        return estimator
+    return PreparedMember([("prepare", TablePreparer()), ("model", estimator)])
+
+
+def has_text_or_gaps(X: Any) -> bool:
+    """Whether a table needs to be prepared for a model that takes numbers only.
+
+    >>> has_text_or_gaps([[1, 2]]), has_text_or_gaps({"size": ["S", "L"]}), has_text_or_gaps([[None]])
+    (False, True, True)
+    """
+    table = read_frame(X)
+    return any(not column.is_numeric for column in table.columns) or bool(np.isnan(table.values).any())
+
+
+def reads_tables(estimator: Any) -> bool:
+    """Whether an estimator takes text and gaps: those of this library, searches over them, and pipelines.
+
+    A pipeline is left to prepare its table by itself.
+    """
+    is_ours = isinstance(estimator, TableLearner) or type(estimator).__module__.split(".")[0] == "treewright"
+    if is_ours or isinstance(estimator, Pipeline):
+        return True
+    inner = getattr(estimator, "estimator", None)
+    return inner is not None and reads_tables(inner)
+
+
+def takes_weights(estimator: Any) -> bool:
+    """Whether the weights of rows reach the model."""
+    if isinstance(estimator, PreparedMember):
+        return takes_weights(estimator.steps[-1][1])
+    return bool(has_fit_parameter(estimator, "sample_weight"))

@@ -1,0 +1,290 @@
+"""Stacking: a model that learns from the answers of others when to believe which."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn import ensemble as scikit
+from sklearn.base import ClassifierMixin, RegressorMixin, TransformerMixin
+from sklearn.linear_model import LogisticRegression, RidgeCV
+from sklearn.preprocessing import LabelEncoder
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from treewright.estimators.meta.combining import Combination, Named, Task
+from treewright.estimators.meta.preparing import TablePreparer, prepared
+from treewright.estimators.parameters import parameter_error
+from treewright.table import read_classes, read_numbers
+from treewright.table.selection import open_rows
+
+STACK_METHODS = ("auto", "predict_proba", "decision_function", "predict")
+
+
+class Passing:
+    """A stack whose final estimator can see the table, too, as numbers."""
+
+    passthrough: bool
+    preparer_: TablePreparer
+
+    def _passing(self, X: Any) -> Any:
+        return self.preparer_.transform(X) if self.passthrough else X
+
+
+class NamedStack(Passing, scikit.StackingClassifier):
+    """scikit-learn's, but classes keep their names, and columns that pass through are made numbers."""
+
+    def fit(self, X: Any, y: Any, **fit_params: Any) -> Any:
+        self._label_encoder = LabelEncoder().fit(y)
+        self.classes_ = self._label_encoder.classes_
+        if self.passthrough:
+            self.preparer_ = TablePreparer().fit(X)
+        return super(scikit.StackingClassifier, self).fit(X, y, **fit_params)
+
+    def predict(self, X: Any, **predict_params: Any) -> np.ndarray:
+        return super(scikit.StackingClassifier, self).predict(X, **predict_params)
+
+    def _concatenate_predictions(self, X: Any, predictions: Any) -> Any:
+        coded = [
+            np.searchsorted(self.classes_, answers) if method == "predict" else answers
+            for answers, method in zip(predictions, self.stack_method_, strict=True)
+        ]
+        return super()._concatenate_predictions(self._passing(X), coded)
+
+
+class NumberStack(Passing, scikit.StackingRegressor):
+    """scikit-learn's, with columns that pass through made numbers."""
+
+    def fit(self, X: Any, y: Any, **fit_params: Any) -> Any:
+        if self.passthrough:
+            self.preparer_ = TablePreparer().fit(X)
+        return super().fit(X, y, **fit_params)
+
+    def _concatenate_predictions(self, X: Any, predictions: Any) -> Any:
+        return super()._concatenate_predictions(self._passing(X), predictions)
+
+
+class Stacking(TransformerMixin, Combination):
+    """What stacking of classes and of numbers shares."""
+
+    def predict(self, X: Any) -> np.ndarray:
+        """What the final estimator makes of the members' answers."""
+        check_is_fitted(self)
+        return np.asarray(self.ensemble_.predict(open_rows(X)))
+
+    def transform(self, X: Any) -> np.ndarray:
+        """The table that the final estimator looks at: what each member answers, side by side."""
+        check_is_fitted(self)
+        return np.asarray(self.ensemble_.transform(open_rows(X)))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+    def _member_answers(self, X: Any) -> np.ndarray:
+        check_is_fitted(self)
+        rows = open_rows(X)
+        return np.array([member.predict(rows) for member in self.estimators_])
+
+    def _check_parameters(self) -> None:
+        if self.final_estimator is not None and not hasattr(self.final_estimator, "fit"):
+            raise parameter_error("final_estimator", self.final_estimator, "an estimator, or None for a linear one")
+
+    def _prepared(self, estimator: Any) -> Any:
+        is_fitted = isinstance(self.cv, str) and self.cv == "prefit"
+        return estimator if is_fitted else prepared(estimator)
+
+    def _fit_stack(self, stack: Any, task: Task) -> Any:
+        stack.set_params(
+            cv=task.deal() if self.cv is None else self.cv, passthrough=self.passthrough, n_jobs=self.n_jobs
+        )
+        return stack.fit(task.X, task.y, **task.fit_options())
+
+    def _keep(self, found: Any, names: list[str], task: Task) -> None:
+        super()._keep(found, names, task)
+        self.final_estimator_ = found.final_estimator_
+
+
+def _final_has(method: str) -> Any:
+    """Whether the final estimator has the method, so that the model has it, too."""
+
+    def check(model: Any) -> bool:
+        final = getattr(model, "final_estimator_", model.final_estimator)
+        return final is None or hasattr(final, method)
+
+    return available_if(check)
+
+
+class StackingClassifier(ClassifierMixin, Stacking):
+    """Different kinds of classifiers, and a final one that learns from their answers.
+
+    The final estimator learns from answers for rows left out: each member is fitted to four fifths of the rows and
+    asked about the last fifth, five times over. The members that predict are fitted to all rows.
+
+    Parameters
+    ----------
+    estimators : list of (name, classifier) or None, default=None
+        The members. None takes three that err in different ways: k-nearest neighbours ("nearest"), a decision tree
+        pruned by cross-validation ("tree") and a support vector machine ("svm"; above 10,000 rows its kernel is
+        approximated by 300 points). Members of this library and pipelines get the table as it is, all others by way of
+        a `TablePreparer`, which makes it one of numbers. A member set to "drop" is left out.
+    final_estimator : classifier or None, default=None
+        What learns from the answers; None is a logistic regression.
+    cv : int, splitter, "prefit" or None, default=None
+        How rows are left out. None deals them to five folds, always in the same way. "prefit" takes members that are
+        fitted already; then give rows that they have not seen.
+    stack_method : {"auto", "predict_proba", "decision_function", "predict"}, default="auto"
+        What members are asked for; "auto" is the first of these that a member has.
+    passthrough : bool, default=False
+        Whether the final estimator sees the table, too, by way of a `TablePreparer`.
+    n_jobs : int or None, default=None
+        How many members to fit at the same time; -1 for as many as there are cores.
+    progress : bool or None, default=None
+        Whether to show that fitting goes on once it takes more than two seconds; None does in terminals and notebooks.
+
+    Attributes
+    ----------
+    estimators_ : list of classifiers
+        The fitted members.
+    named_estimators_ : Bunch
+        The same by name.
+    final_estimator_ : classifier
+        What joins them.
+    classes_ : ndarray
+        The classes in ascending order.
+    n_features_in_, feature_names_in_
+        Number and names of the columns.
+    ensemble_ : sklearn.ensemble.StackingClassifier
+        scikit-learn's ensemble of them.
+
+    Examples
+    --------
+    >>> from treewright import datasets
+    >>> from treewright import StackingClassifier
+    >>> iris = datasets.load_iris()
+    >>> model = StackingClassifier().fit(iris.X, iris.y)
+    >>> model.predict(iris.X[[0, 75, 149]]).tolist()
+    ['setosa', 'versicolor', 'virginica']
+    """
+
+    def __init__(
+        self,
+        estimators: Named | None = None,
+        final_estimator: Any = None,
+        *,
+        cv: Any = None,
+        stack_method: str = "auto",
+        passthrough: bool = False,
+        n_jobs: int | None = None,
+        progress: bool | None = None,
+    ) -> None:
+        self.estimators = estimators
+        self.final_estimator = final_estimator
+        self.cv = cv
+        self.stack_method = stack_method
+        self.passthrough = passthrough
+        self.n_jobs = n_jobs
+        self.progress = progress
+
+    @_final_has("predict_proba")
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """The probability of each class, in the order of `classes_`, as the final estimator tells it."""
+        check_is_fitted(self)
+        return np.asarray(self.ensemble_.predict_proba(open_rows(X)))
+
+    @_final_has("decision_function")
+    def decision_function(self, X: Any) -> np.ndarray:
+        """What the final estimator's `decision_function` says."""
+        check_is_fitted(self)
+        return np.asarray(self.ensemble_.decision_function(open_rows(X)))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of rows whose class is predicted right."""
+        labels, classes = read_classes(y)
+        return float(super().score(X, classes[labels], sample_weight))
+
+    def _check_parameters(self) -> None:
+        if self.stack_method not in STACK_METHODS:
+            raise parameter_error("stack_method", self.stack_method, f"one of {', '.join(map(repr, STACK_METHODS))}")
+        super()._check_parameters()
+
+    def _fit_members(self, members: Named, task: Task) -> Any:
+        final = LogisticRegression(max_iter=1000) if self.final_estimator is None else self.final_estimator
+        return self._fit_stack(NamedStack(members, final, stack_method=self.stack_method), task)
+
+
+class StackingRegressor(RegressorMixin, Stacking):
+    """Different kinds of regressors, and a final one that learns from their answers.
+
+    The final estimator learns from answers for rows left out: each member is fitted to four fifths of the rows and
+    asked about the last fifth, five times over. The members that predict are fitted to all rows.
+
+    Parameters
+    ----------
+    estimators : list of (name, regressor) or None, default=None
+        The members. None takes three that err in different ways: k-nearest neighbours ("nearest"), a decision tree
+        pruned by cross-validation ("tree") and a support vector machine ("svm"; above 10,000 rows its kernel is
+        approximated by 300 points). Members of this library and pipelines get the table as it is, all others by way of
+        a `TablePreparer`, which makes it one of numbers. A member set to "drop" is left out.
+    final_estimator : regressor or None, default=None
+        What learns from the answers; None is a ridge regression.
+    cv : int, splitter, "prefit" or None, default=None
+        How rows are left out. None deals them to five folds, always in the same way. "prefit" takes members that are
+        fitted already; then give rows that they have not seen.
+    passthrough : bool, default=False
+        Whether the final estimator sees the table, too, by way of a `TablePreparer`.
+    n_jobs : int or None, default=None
+        How many members to fit at the same time; -1 for as many as there are cores.
+    progress : bool or None, default=None
+        Whether to show that fitting goes on once it takes more than two seconds; None does in terminals and notebooks.
+
+    Attributes
+    ----------
+    estimators_ : list of regressors
+        The fitted members.
+    named_estimators_ : Bunch
+        The same by name.
+    final_estimator_ : regressor
+        What joins them.
+    n_features_in_, feature_names_in_
+        Number and names of the columns.
+    ensemble_ : sklearn.ensemble.StackingRegressor
+        scikit-learn's ensemble of them.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from treewright import DecisionTreeRegressor
+    >>> from treewright import StackingRegressor
+    >>> table = {"x": list(range(20)), "kind": ["a", "b"] * 10}
+    >>> members = [("line", LinearRegression()), ("tree", DecisionTreeRegressor(max_depth=2))]
+    >>> model = StackingRegressor(members).fit(table, [2.0 * x for x in range(20)])
+    >>> model.predict({"x": [3.5], "kind": [None]}).round(2)
+    array([7.])
+    """
+
+    def __init__(
+        self,
+        estimators: Named | None = None,
+        final_estimator: Any = None,
+        *,
+        cv: Any = None,
+        passthrough: bool = False,
+        n_jobs: int | None = None,
+        progress: bool | None = None,
+    ) -> None:
+        self.estimators = estimators
+        self.final_estimator = final_estimator
+        self.cv = cv
+        self.passthrough = passthrough
+        self.n_jobs = n_jobs
+        self.progress = progress
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The coefficient of determination: 1 is perfect, 0 as good as the mean."""
+        return float(super().score(X, read_numbers(y), sample_weight))
+
+    def _fit_members(self, members: Named, task: Task) -> Any:
+        final = RidgeCV() if self.final_estimator is None else self.final_estimator
+        return self._fit_stack(NumberStack(members, final), task)

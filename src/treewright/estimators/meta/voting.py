@@ -1,0 +1,245 @@
+"""Voting: members of different kinds, and the answer of most of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn import ensemble as scikit
+from sklearn.base import ClassifierMixin, RegressorMixin, TransformerMixin
+from sklearn.preprocessing import LabelEncoder
+from sklearn.utils.validation import check_is_fitted
+
+from treewright.estimators.meta.combining import Combination, Named, Task, default_members
+from treewright.estimators.parameters import parameter_error
+from treewright.table import read_classes, read_numbers
+from treewright.table.selection import open_rows
+
+
+class NamedVotes(scikit.VotingClassifier):
+    """scikit-learn's, but its members learn the classes by their own names, which a tree can then show."""
+
+    def fit(self, X: Any, y: Any, **fit_params: Any) -> Any:
+        self.le_ = LabelEncoder().fit(y)
+        self.classes_ = self.le_.classes_
+        return super(scikit.VotingClassifier, self).fit(X, y, **fit_params)
+
+    def _predict(self, X: Any) -> np.ndarray:
+        answers = [np.searchsorted(self.classes_, member.predict(X)) for member in self.estimators_]
+        return np.array(answers).T
+
+
+class Voting(TransformerMixin, Combination):
+    """What votes on classes and means of numbers share."""
+
+    def _check_parameters(self) -> None:
+        if self.weights is None:
+            return
+        n_members = 3 if self.estimators is None else len(self._checked())
+        weights = np.asarray(self.weights)
+        is_numeric = weights.ndim == 1 and weights.dtype.kind in "iuf"
+        if not is_numeric or not (weights >= 0).all() or not weights.any():
+            raise parameter_error("weights", self.weights, "a number of 0 or more for each member, not all 0")
+        if len(weights) != n_members:
+            raise ValueError(f"there are {len(weights)} weights for {n_members} estimators; give one for each")
+
+    def _weights_left(self) -> list[float] | None:
+        """The weights of the members that are not dropped."""
+        if self.weights is None or self.estimators is None:
+            return self.weights
+        return [one for one, (_, member) in zip(self.weights, self.estimators, strict=True) if member != "drop"]
+
+    def _member_weights(self) -> np.ndarray:
+        """What the vote of each member counts; all together 1."""
+        left = self._weights_left()
+        weights = np.ones(len(self.estimators_)) if left is None else np.array(left, dtype=np.float64)
+        return weights / weights.sum()
+
+    def transform(self, X: Any) -> np.ndarray:
+        """What each member answers, side by side."""
+        check_is_fitted(self)
+        return self.ensemble_.transform(open_rows(X))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+
+class VotingClassifier(ClassifierMixin, Voting):
+    """Different kinds of classifiers that vote.
+
+    Parameters
+    ----------
+    estimators : list of (name, classifier) or None, default=None
+        The members. None takes three that err in different ways: k-nearest neighbours ("nearest"), a decision tree
+        pruned by cross-validation ("tree") and a support vector machine ("svm"; above 10,000 rows its kernel is
+        approximated by 300 points). Members of this library and pipelines get the table as it is, all others by way of
+        a `TablePreparer`, which makes it one of numbers. A member set to "drop" is left out.
+    voting : {"hard", "soft"}, default="hard"
+        Each member has a vote, and of classes with as many the first wins; or the probabilities are averaged, which is
+        better where all members tell them well.
+    weights : one number per member or None, default=None
+        What the vote of each counts; None counts all the same.
+    n_jobs : int or None, default=None
+        How many members to fit at the same time; -1 for as many as there are cores.
+    progress : bool or None, default=None
+        Whether to show that fitting goes on once it takes more than two seconds; None does in terminals and notebooks.
+
+    Attributes
+    ----------
+    estimators_ : list of classifiers
+        The fitted members.
+    named_estimators_ : Bunch
+        The same by name.
+    classes_ : ndarray
+        The classes in ascending order.
+    n_features_in_, feature_names_in_
+        Number and names of the columns.
+    ensemble_ : sklearn.ensemble.VotingClassifier
+        scikit-learn's ensemble of them.
+
+    Examples
+    --------
+    >>> from treewright import datasets
+    >>> from treewright import VotingClassifier
+    >>> orchard = datasets.load_orchard()    # with text columns and gaps
+    >>> model = VotingClassifier().fit(orchard.X, orchard.y)
+    >>> list(model.named_estimators_)
+    ['nearest', 'tree', 'svm']
+    >>> model.score(orchard.X, orchard.y) > 0.8
+    True
+    """
+
+    def __init__(
+        self,
+        estimators: Named | None = None,
+        *,
+        voting: str = "hard",
+        weights: Any = None,
+        n_jobs: int | None = None,
+        progress: bool | None = None,
+    ) -> None:
+        self.estimators = estimators
+        self.voting = voting
+        self.weights = weights
+        self.n_jobs = n_jobs
+        self.progress = progress
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class with the most votes, or with the highest mean probability."""
+        shares = self.predict_proba(X)
+        return self.classes_[shares.argmax(axis=1)]
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """The share of the votes for each class, or its mean probability, in the order of `classes_`."""
+        check_is_fitted(self)
+        rows = open_rows(X)
+        if self.voting == "soft":
+            return np.asarray(self.ensemble_.predict_proba(rows))
+        return votes_of(self.ensemble_._predict(rows).T, self._member_weights(), len(self.classes_))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of rows whose class is predicted right."""
+        labels, classes = read_classes(y)
+        return float(super().score(X, classes[labels], sample_weight))
+
+    def _member_answers(self, X: Any) -> np.ndarray:
+        check_is_fitted(self)
+        return self.classes_[self.ensemble_._predict(open_rows(X)).T]
+
+    def _check_parameters(self) -> None:
+        if self.voting not in ("hard", "soft"):
+            raise parameter_error("voting", self.voting, "'hard' or 'soft'")
+        super()._check_parameters()
+
+    def _default_members(self, task: Task) -> Named:
+        return default_members(task, shares=self.voting == "soft")
+
+    def _fit_members(self, members: Named, task: Task) -> Any:
+        votes = NamedVotes(members, voting=self.voting, weights=self._weights_left(), n_jobs=self.n_jobs)
+        return votes.fit(task.X, task.y, **task.fit_options())
+
+
+def votes_of(answers: np.ndarray, weights: np.ndarray, n_classes: int) -> np.ndarray:
+    """For each row the weight of the votes for each class; `answers` has a line of places of classes per member.
+
+    >>> votes_of(np.array([[0, 1], [1, 1]]), np.array([0.75, 0.25]), 2)
+    array([[0.75, 0.25],
+           [0.  , 1.  ]])
+    """
+    votes = np.zeros((answers.shape[1], n_classes))
+    for line, weight in zip(answers, weights, strict=True):
+        votes[np.arange(len(line)), line] += weight
+    return votes
+
+
+class VotingRegressor(RegressorMixin, Voting):
+    """Different kinds of regressors, and the mean of their answers.
+
+    Parameters
+    ----------
+    estimators : list of (name, regressor) or None, default=None
+        The members. None takes three that err in different ways: k-nearest neighbours ("nearest"), a decision tree
+        pruned by cross-validation ("tree") and a support vector machine ("svm"; above 10,000 rows its kernel is
+        approximated by 300 points). Members of this library and pipelines get the table as it is, all others by way of
+        a `TablePreparer`, which makes it one of numbers. A member set to "drop" is left out.
+    weights : one number per member or None, default=None
+        What each counts in the mean; None counts all the same.
+    n_jobs : int or None, default=None
+        How many members to fit at the same time; -1 for as many as there are cores.
+    progress : bool or None, default=None
+        Whether to show that fitting goes on once it takes more than two seconds; None does in terminals and notebooks.
+
+    Attributes
+    ----------
+    estimators_ : list of regressors
+        The fitted members.
+    named_estimators_ : Bunch
+        The same by name.
+    n_features_in_, feature_names_in_
+        Number and names of the columns.
+    ensemble_ : sklearn.ensemble.VotingRegressor
+        scikit-learn's ensemble of them.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from treewright import DecisionTreeRegressor
+    >>> from treewright import VotingRegressor
+    >>> members = [("line", LinearRegression()), ("tree", DecisionTreeRegressor())]
+    >>> table = {"x": [1, 2, 3, None], "kind": ["a", "a", "b", "b"]}
+    >>> model = VotingRegressor(members, weights=[1, 3]).fit(table, [1.0, 2.0, 5.0, 6.0])
+    >>> model.predict({"x": [2], "kind": ["a"]}).round(3)
+    array([1.875])
+    """
+
+    def __init__(
+        self,
+        estimators: Named | None = None,
+        *,
+        weights: Any = None,
+        n_jobs: int | None = None,
+        progress: bool | None = None,
+    ) -> None:
+        self.estimators = estimators
+        self.weights = weights
+        self.n_jobs = n_jobs
+        self.progress = progress
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The mean of the members' answers."""
+        check_is_fitted(self)
+        return np.asarray(self.ensemble_.predict(open_rows(X)))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The coefficient of determination: 1 is perfect, 0 as good as the mean."""
+        return float(super().score(X, read_numbers(y), sample_weight))
+
+    def _member_answers(self, X: Any) -> np.ndarray:
+        check_is_fitted(self)
+        return self.ensemble_.transform(open_rows(X)).T
+
+    def _fit_members(self, members: Named, task: Task) -> Any:
+        mean = scikit.VotingRegressor(members, weights=self._weights_left(), n_jobs=self.n_jobs)
+        return mean.fit(task.X, task.y, **task.fit_options())

@@ -1,0 +1,477 @@
+"""One rule: all rows are judged by one column, the one that makes the fewest errors (Holte 1993)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treewright.encoding.midpoints import midpoints
+from treewright.estimators.missing_values import fill_gaps, refuse_gaps
+from treewright.estimators.parameters import Plan, check_min_bucket, check_unseen
+from treewright.estimators.single.base import Training, TreeClassifier
+from treewright.tree import SplitKind, Tree
+from treewright.tree.grow import take_surrogates
+from treewright.tree.tree import Surrogates
+
+if TYPE_CHECKING:
+    from treewright.engines.exact.level_surrogates import StandIns
+    from treewright.engines.exact.workspace import Data
+    from treewright.runtime.forms import Run
+
+# What rates a rule by the rows with a value only, and what sends rows without one down several branches.
+LEAVES_OUT = ("fractional", "all_branches", "surrogate")
+SPREADS = ("fractional", "all_branches", "every_value")
+
+
+class OneRClassifier(TreeClassifier):
+    """A tree that asks about one column only: a branch per category, or per interval of a number.
+
+    Often not much worse than a large tree (Holte 1993), and a baseline that any other model should beat. It writes the
+    rule that Weka's OneR writes: a number's intervals end halfway between two values, neighbours that answer the same
+    are one, of classes with equal weight the first is answered, and of columns with equal errors the first is taken.
+    Where Weka answers the first class for want of rows, this rule answers the majority.
+
+    Parameters
+    ----------
+    min_bucket : float, default=6
+        Least weight of the majority class in an interval of a number. Raise it for fewer intervals and less
+        overfitting; 6 is Holte's choice.
+    missing : str, default="branch"
+        What becomes of missing values, in training and in prediction: "branch" (a value of their own, as in Weka),
+        "learned" (the branch where they cost the fewest errors), "fractional" (a part down every branch),
+        "every_value", "all_branches", "surrogate", "majority", "class_majority" or "model" (filled first), or "error".
+        The intervals of a number are always those of the rows that have one. A column without gaps in training sends
+        them where most rows go.
+    unseen : {"as_missing", "stop", "majority", "error"}, default="as_missing"
+        What becomes of categories that were not there in training: they count as missing, the node answers that asks
+        for them, they follow the most rows, or they are refused.
+    class_weight : dict, "balanced" or None, default=None
+        What a row of each class weighs.
+    categorical_features, numeric_features : list of names or positions, mask, "all" or None, default=None
+        Columns to be read otherwise than their type says.
+
+    Examples
+    --------
+    >>> from treewright import OneRClassifier, datasets, show
+    >>> iris = datasets.load_iris()
+    >>> show(OneRClassifier().fit(iris.X, iris.y))
+    petal_width <= 0.8: setosa (50.0)
+    petal_width > 0.8
+    |   petal_width <= 1.75: versicolor (54.0/5.0)
+    |   petal_width > 1.75: virginica (46.0/1.0)
+    <BLANKLINE>
+    Number of leaves: 3
+    Size of the tree: 5
+    """
+
+    _poor_score = True
+
+    def __init__(
+        self,
+        *,
+        min_bucket: float = 6,
+        missing: Any = "branch",
+        unseen: str = "as_missing",
+        class_weight: Any = None,
+        categorical_features: Any = None,
+        numeric_features: Any = None,
+    ) -> None:
+        self.min_bucket = min_bucket
+        self.missing = missing
+        self.unseen = unseen
+        self.class_weight = class_weight
+        self.categorical_features = categorical_features
+        self.numeric_features = numeric_features
+
+    def _grow(self, training: Training, plan: Plan, seed: int) -> Tree:
+        min_bucket = check_min_bucket(self.min_bucket)
+        if plan.missing == "error":
+            refuse_gaps(training.columns, training.values)
+        training, filling = fill_gaps(training, plan)
+        missing = plan.missing if filling is None else "error"
+        tree = build_tree(training, best_rule(training, min_bucket, missing), check_unseen(self.unseen))
+        return tree if filling is None else tree.replace(filling=filling)
+
+
+@dataclass(frozen=True, eq=False)
+class OneRule:
+    """The rule of one column: its branches, and where the rows without a value go.
+
+    The branches are the categories or intervals; one more is for rows without a value, if the strategy gives them one.
+    """
+
+    place: int  # -1 if no column is asked
+    thresholds: np.ndarray | None  # upper ends of all intervals but the last, None for categories
+    missing: Any  # the strategy
+    branch: np.ndarray  # of each row; the number of branches if it has none
+    counts: np.ndarray  # class weights of each branch
+    rows: np.ndarray
+    gap_counts: np.ndarray  # of the rows that are in no branch of their own
+    n_gaps: int
+    parts: np.ndarray  # the part of such a row that each branch takes
+    has_own_branch: bool  # the last branch is that of rows without a value
+
+    @property
+    def n_branches(self) -> int:
+        return len(self.counts)
+
+    @property
+    def saved(self) -> float:
+        """The weight of the errors of one answer for all rows that the rule does not make.
+
+        As C4.5 measures a gain: by the rows with a value, where those without have no branch of their own.
+        """
+        counts = self.counts
+        if self.missing not in LEAVES_OUT:
+            counts = counts + self.parts[:, None] * self.gap_counts
+        return float(_wrong(counts.sum(axis=0)) - _wrong(counts).sum())
+
+
+def _wrong(counts: np.ndarray) -> Any:
+    """The weight of the rows that are not of the majority, given class weights."""
+    return counts.sum(axis=-1) - counts.max(axis=-1)
+
+
+def best_rule(training: Training, min_bucket: float, missing: Any = "branch") -> OneRule:
+    """The rule that saves the most errors, the first of equals; none if there is nothing to tell apart."""
+    by_label = np.argsort(training.answers, kind="stable")
+    nothing = rule_of(training, -1, None, missing)
+    asked = np.flatnonzero(~np.isnan(training.values).all(axis=0)).tolist()
+    if _wrong(nothing.counts).sum() == 0.0 or not asked:
+        return nothing
+    rules = [write_rule(training, place, min_bucket, by_label, missing) for place in asked]
+    most = max(rule.saved for rule in rules)
+    # Sums of weights may round differently from column to column: the first wins such a tie.
+    slack = 1e-12 * training.weights.sum()
+    return next(rule for rule in rules if rule.saved >= most - slack)
+
+
+def write_rule(training: Training, place: int, min_bucket: float, by_label: np.ndarray, missing: Any) -> OneRule:
+    """The best that one column alone can say; `by_label` lists the rows class by class."""
+    column = training.columns[place]
+    thresholds = None
+    if not column.is_categorical:
+        line = read_line(training, place, by_label)
+        last = last_of_intervals(line, min_bucket)
+        thresholds = midpoints(line.values[last], line.values[last + 1]) if column.is_numeric else line.values[last]
+    return rule_of(training, place, thresholds, missing)
+
+
+def rule_of(training: Training, place: int, thresholds: np.ndarray | None, missing: Any) -> OneRule:
+    """The rule with these branches, its rows counted."""
+    values = training.values[:, place] if place >= 0 else np.zeros(len(training.answers))
+    gaps = np.isnan(values)
+    n_branches = 1
+    branch = np.where(gaps, 0, values)
+    if place >= 0 and thresholds is None:
+        n_branches = len(training.columns[place].categories)
+    elif thresholds is not None:
+        n_branches = len(thresholds) + 1
+        branch = np.searchsorted(thresholds, values, side="left")
+    branch = np.where(gaps, n_branches, branch).astype(np.intp)
+    has_own_branch = missing == "branch" and bool(gaps.any())
+    n_branches += int(has_own_branch)
+    counts, rows = _tally(training, branch, n_branches + 1)
+    n_values = None
+    if missing == "every_value":
+        distinct = np.unique(values[~gaps], return_index=True)[1]
+        n_values = np.bincount(branch[~gaps][distinct], minlength=n_branches)
+    parts = _parts(counts[:-1], counts[-1], missing, n_values)
+    return OneRule(
+        place, thresholds, missing, branch, counts[:-1], rows[:-1], counts[-1], int(rows[-1]), parts, has_own_branch
+    )
+
+
+def _parts(counts: np.ndarray, gap_counts: np.ndarray, missing: Any, n_values: np.ndarray | None) -> np.ndarray:
+    """The part of a row without a value that each branch takes: all of it in one, or a share of each."""
+    if n_values is not None:
+        return n_values / n_values.sum()
+    weight = counts.sum(axis=1)
+    if missing in SPREADS:
+        return weight / weight.sum()
+    # Where the rule errs least; of equals the heaviest, of those the first.
+    more = _wrong(counts + gap_counts) - _wrong(counts)
+    close = more <= more.min() + 1e-12 * (weight.sum() + gap_counts.sum())
+    parts = np.zeros(len(counts))
+    parts[np.argmax(np.where(close & (weight > 0.0), weight, -1.0))] = 1.0
+    return parts
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """The rows of a column that have a value, from the smallest up; of equal values by class."""
+
+    values: np.ndarray  # distinct
+    starts: np.ndarray  # the first row of each value, and at the end the number of rows
+    labels: np.ndarray
+    weights: np.ndarray
+
+    def rank(self) -> np.ndarray:
+        """The place of each row's value among the distinct ones."""
+        return np.repeat(np.arange(len(self.values)), np.diff(self.starts))
+
+
+def read_line(training: Training, place: int, by_label: np.ndarray) -> Line:
+    """Sort a column; `by_label` lists all rows class by class."""
+    values = training.values[by_label, place]
+    known = ~np.isnan(values)
+    values, rows = values[known], by_label[known]
+    order = np.argsort(values, kind="stable")
+    values, rows = values[order], rows[order]
+    starts = np.flatnonzero(np.append(True, values[1:] != values[:-1]))
+    return Line(values[starts], np.append(starts, len(values)), training.answers[rows], training.weights[rows])
+
+
+def last_of_intervals(line: Line, min_bucket: float) -> np.ndarray:
+    """Which of the distinct values end an interval that another one follows.
+
+    Weka takes the rows of one value together, so that the order of the rows makes no difference. An interval takes
+    values until one class weighs `min_bucket`, then on while the majority of a value is the interval's. Intervals that
+    answer the same are joined. Of classes with the same weight the first is the majority.
+    """
+    n_values = len(line.values)
+    majority, is_pure = majority_of_values(line)
+    full = where_full(line, min_bucket)
+    # Where an interval that is full may run on to: the next value with another majority.
+    changes = np.append(np.flatnonzero(majority[1:] != majority[:-1]) + 1, n_values)
+    run_end = np.append(changes[np.searchsorted(changes, np.arange(n_values), side="right")], n_values)
+    # The last value fills the interval; if it has one class only, that one is the majority.
+    majority = np.append(majority.astype(np.int64), -1)
+    answer = np.where((full < n_values) & is_pure[full - 1], majority[full - 1], -1)
+    after = np.where(majority[full] == answer, run_end[full], full)
+    answers, ends = _walk(line, answer.tolist(), after.tolist(), full, majority, run_end)
+    return ends[:-1][answers[:-1] != answers[1:]] - 1
+
+
+def _walk(
+    line: Line, answer: list[int], after: list[int], full: np.ndarray, majority: np.ndarray, run_end: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """What each interval answers, and where the next one begins; `answer` is -1 where rows have to be counted."""
+    answers, ends = [], []
+    at = 0
+    while at < len(after):
+        label, end = answer[at], after[at]
+        if label < 0:
+            end = int(full[at])
+            rows = slice(line.starts[at], line.starts[end])
+            label = int(np.argmax(np.bincount(line.labels[rows], line.weights[rows])))
+            end = int(run_end[end]) if majority[end] == label else end
+        answers.append(label)
+        ends.append(end)
+        at = end
+    return np.array(answers), np.array(ends)
+
+
+def majority_of_values(line: Line) -> tuple[np.ndarray, np.ndarray]:
+    """The class with the most weight at each distinct value, the first of equals; and whether it is the only one."""
+    if len(line.values) == len(line.labels):
+        return line.labels, np.ones(len(line.labels), dtype=bool)
+    rank = line.rank()
+    # A cell is one class of one value; its rows stand next to each other.
+    is_first = np.append(True, (rank[1:] != rank[:-1]) | (line.labels[1:] != line.labels[:-1]))
+    cells = np.flatnonzero(is_first)
+    value_of, label_of = rank[cells], line.labels[cells]
+    weight = np.add.reduceat(line.weights, cells)
+    n_cells = np.bincount(value_of)
+    most = np.maximum.reduceat(weight, np.cumsum(n_cells) - n_cells)
+    # Backwards, so that the first of several stays.
+    top = np.flatnonzero(weight == most[value_of])[::-1]
+    majority = np.empty(len(line.values), dtype=line.labels.dtype)
+    majority[value_of[top]] = label_of[top]
+    return majority, n_cells == 1
+
+
+def where_full(line: Line, min_bucket: float) -> np.ndarray:
+    """For an interval that begins at a value: the value after the one at which a class weighs `min_bucket`.
+
+    A class is full as many rows after its next one as `min_bucket` takes. The interval is full with the first class
+    that is: the least over all rows from its beginning on.
+    """
+    n_rows, n_values = len(line.labels), len(line.values)
+    by_class = np.argsort(line.labels, kind="stable")
+    label = line.labels[by_class]
+    total = np.cumsum(line.weights[by_class])
+    before = np.append(0.0, total[:-1])
+    # Sums of fractions round: what lacks a billionth is full.
+    filling = np.searchsorted(total, before + min_bucket * (1.0 - 1e-9))
+    inside = filling < n_rows
+    inside[inside] = label[filling[inside]] == label[inside]
+    full = np.full(n_rows, n_values)
+    full[by_class[inside]] = line.rank()[by_class[filling[inside]]] + 1
+    return np.minimum.accumulate(full[::-1])[::-1][line.starts[:-1]]
+
+
+def _tally(training: Training, branch: np.ndarray, n_branches: int) -> tuple[np.ndarray, np.ndarray]:
+    """Class weights and rows in each branch."""
+    n_classes = len(training.target.classes)
+    cell = branch * n_classes + training.answers
+    counts = np.bincount(cell, training.weights, minlength=n_branches * n_classes)
+    return counts.reshape(n_branches, n_classes), np.bincount(branch, minlength=n_branches)
+
+
+def build_tree(training: Training, rule: OneRule, unseen: str) -> Tree:
+    """The rule as a tree: one multiway node, or thresholds that halve the range of intervals."""
+    spans, first_child = _spans(rule)
+    n_nodes = len(spans)
+    sizes = np.array([hi - lo for lo, hi in spans])
+    is_inner = sizes > 1
+    is_multiway = rule.thresholds is None
+    n_children = np.where(is_inner, sizes if is_multiway else 2, 0).astype(np.int32)
+    known = np.array([rule.counts[lo:hi].sum(axis=0) for lo, hi in spans])
+    part = np.array([rule.parts[lo:hi].sum() for lo, hi in spans])
+    threshold = np.array([_threshold(rule, *span) for span in spans])
+    missing_branch, share = _ways_of_gaps(rule, first_child, n_children, known.sum(axis=1), part)
+    taken = (part > 0.0).astype(float) if rule.missing == "all_branches" else part
+    distribution = known + taken[:, None] * rule.gap_counts
+    rows = np.array([rule.rows[lo:hi].sum() for lo, hi in spans]) + np.where(part > 0.0, rule.n_gaps, 0)
+    surrogates, words = None, np.empty(0, dtype=np.uint64)
+    if rule.missing == "surrogate":
+        settled = settle_gaps(training, rule, spans, first_child, n_children)
+        missing_branch, surrogates, words = settled.missing_branch, settled.surrogates, settled.words
+        counts, in_branch = _tally(training, settled.branch, rule.n_branches)
+        distribution = np.array([counts[lo:hi].sum(axis=0) for lo, hi in spans])
+        rows = np.array([in_branch[lo:hi].sum() for lo, hi in spans])
+    weight = distribution.sum(axis=1)
+    wrong = _wrong(known if rule.missing in LEAVES_OUT else distribution)
+    gained = np.zeros(n_nodes)
+    for node in np.flatnonzero(is_inner):
+        children = slice(first_child[node], first_child[node] + n_children[node])
+        gained[node] = max(wrong[node] - wrong[children].sum(), 0.0)
+    has_weight = weight > 0.0
+    kind = SplitKind.MULTIWAY if is_multiway else SplitKind.THRESHOLD
+    return Tree(
+        columns=training.columns,
+        target=training.target,
+        kind=np.where(is_inner, kind, SplitKind.LEAF).astype(np.uint8),
+        column=np.where(is_inner, rule.place, -1).astype(np.int32),
+        threshold=threshold,
+        first_child=np.array(first_child, dtype=np.int32),
+        n_children=n_children,
+        share=share,
+        missing_branch=missing_branch,
+        set_start=np.full(n_nodes, -1, dtype=np.int64),
+        category_sets=words,
+        weight=weight,
+        rows=rows,
+        impurity=np.divide(_wrong(distribution), weight, out=np.zeros(n_nodes), where=has_weight),
+        gain=np.divide(gained, weight, out=np.zeros(n_nodes), where=has_weight),
+        distribution=distribution,
+        unseen=unseen,
+        surrogates=surrogates,
+    )
+
+
+def _ways_of_gaps(
+    rule: OneRule, first_child: list[int], n_children: np.ndarray, weight: np.ndarray, part: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """For each node the branch of rows without a value, or -1 and the share of each node below."""
+    missing_branch = np.zeros(len(n_children), dtype=np.int32)
+    share = np.zeros(len(n_children))
+    for node in np.flatnonzero(n_children):
+        children = slice(first_child[node], first_child[node] + n_children[node])
+        if rule.missing in SPREADS:
+            missing_branch[node] = -1
+            share[children] = part[children] / part[node]
+        elif rule.has_own_branch and node == 0:
+            missing_branch[node] = n_children[node] - 1
+        elif rule.n_gaps > 0 and part[node] > 0.0:
+            missing_branch[node] = np.argmax(part[children])
+        else:
+            missing_branch[node] = np.argmax(weight[children])
+    return missing_branch, share
+
+
+def _threshold(rule: OneRule, lo: int, hi: int) -> float:
+    """What a node asks of a number to part a range of branches; infinity parts rows with a value from those without."""
+    if rule.thresholds is None or hi - lo < 2:
+        return np.nan
+    middle = _middle(rule, lo, hi)
+    return float(rule.thresholds[middle - 1]) if middle <= len(rule.thresholds) else np.inf
+
+
+@dataclass(frozen=True, eq=False)
+class Settled:
+    """Where the rows are when other columns tell the way of those without a value."""
+
+    branch: np.ndarray  # of each row
+    missing_branch: np.ndarray  # of each node
+    surrogates: Surrogates
+    words: np.ndarray  # the maps of the surrogates
+
+
+def settle_gaps(
+    training: Training, rule: OneRule, spans: list[tuple[int, int]], first_child: list[int], n_children: np.ndarray
+) -> Settled:
+    """Find the surrogates of each node and send the rows without a value by them, from the root down."""
+    # Imported here because only this strategy needs the kernels.
+    from treewright.engines.exact.level_surrogates import (
+        find_stand_ins,
+        gather_stand_ins,
+        lines_of,
+        part_lines,
+        rows_of,
+    )
+
+    run, data = _code(training)
+    lines = {0: lines_of(data)}
+    found: list[StandIns | None] = [None] * len(spans)
+    missing_branch = np.zeros(len(spans), dtype=np.int32)
+    way = np.empty(len(rule.branch), dtype=np.int64)
+    settled = np.zeros_like(rule.branch)
+    for node in np.flatnonzero(n_children).tolist():
+        own_lines, first, n_ways = lines.pop(node), first_child[node], int(n_children[node])
+        rows = rows_of(own_lines[0])
+        ends = np.array([hi for _, hi in spans[first : first + n_ways]])
+        is_known = rule.branch[rows] < rule.n_branches
+        way[rows] = np.where(is_known, np.searchsorted(ends, rule.branch[rows], side="right"), n_ways)
+        stand_ins = find_stand_ins(run, data, own_lines, way, n_ways, rule.place)
+        found[node], missing_branch[node] = stand_ins, stand_ins.heaviest
+        way[rows] = stand_ins.settle(training.values[rows], way[rows], n_ways)
+        settled[rows] = ends[way[rows]] - 1  # the branch, where a leaf follows
+        for b in np.flatnonzero(n_children[first : first + n_ways]).tolist():
+            taken = np.zeros(len(way), dtype=bool)
+            taken[rows[way[rows] == b]] = True
+            lines[first + b] = part_lines(own_lines, taken)
+    surrogates, words = gather_stand_ins(found, [1] * len(spans), 0)
+    return Settled(settled, missing_branch, take_surrogates(surrogates), words)
+
+
+def _code(training: Training) -> tuple[Run, Data]:
+    """The form of the kernels to run, and the training table as they read it, every column sorted."""
+    from treewright.engines.exact.data import make_data
+    from treewright.runtime.forms import choose_form
+
+    run = choose_form(training.values.size)
+    return run, make_data(
+        run,
+        training.columns,
+        training.values,
+        labels=training.answers,
+        numbers=None,
+        weights=training.weights,
+        n_classes=len(training.target.classes),
+        all_sorted=True,
+    )
+
+
+def _middle(rule: OneRule, lo: int, hi: int) -> int:
+    """Where a range of branches is parted: gaps first, then in halves, so that the tree stays shallow."""
+    assert rule.thresholds is not None
+    n_intervals = len(rule.thresholds) + 1
+    return n_intervals if hi > n_intervals else lo + (hi - lo) // 2
+
+
+def _spans(rule: OneRule) -> tuple[list[tuple[int, int]], list[int]]:
+    """The range of branches under each node, level by level, and where the node's children begin."""
+    spans = [(0, rule.n_branches)]
+    first_child = []
+    for lo, hi in spans:  # grows while it is walked
+        first_child.append(len(spans) if hi - lo > 1 else 0)
+        if hi - lo > 1 and rule.thresholds is None:
+            spans.extend((branch, branch + 1) for branch in range(lo, hi))
+        elif hi - lo > 1:
+            middle = _middle(rule, lo, hi)
+            spans.extend([(lo, middle), (middle, hi)])
+    return spans, first_child

@@ -1,0 +1,510 @@
+"""Pruning fitted models: a smaller tree, chosen by one of the methods of the field."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from treewright.estimators.missing_values import fill_gaps
+from treewright.estimators.parameters import Plan, is_real, is_whole
+from treewright.estimators.single.base import Training, TreeClassifier, TreeLearner, reweighed
+from treewright.estimators.weights import altered_priors, read_weights
+from treewright.table import read_classes, read_like, read_numbers
+from treewright.tree import Node, Tree
+from treewright.tree import prune as methods
+from treewright.tree.grow import leaves_of
+from treewright.tree.pruning.complexity import ComplexityTable
+from treewright.tree.pruning.complexity import complexity_table as table_of
+
+FOR_CLASSES = ("error_based", "pessimistic", "minimum_description_length")
+METHODS = ("cost_complexity", "reduced_error", *FOR_CLASSES, "collapse")
+
+
+def prune(
+    model: Any,
+    method: str | None = None,
+    *,
+    alpha: float = 0.0,
+    risk: str = "error",
+    confidence: float = 0.25,
+    X: Any = None,
+    y: Any = None,
+    sample_weight: Any = None,
+    where: Callable[[Node], bool] | None = None,
+) -> Any:
+    """A smaller copy of a fitted model or tree; the original stays as it is.
+
+    Parameters
+    ----------
+    model : a fitted tree learner, or a `Tree`
+    method : str or None
+        "cost_complexity": the smallest tree with the least risk plus `alpha` per leaf (Breiman et al. 1984);
+        "reduced_error": nodes become leaves that are no worse so on rows the tree has not seen, given as `X` and
+        `y` (Quinlan 1987); "error_based": C4.5's upper bounds of the error at a `confidence`, by subtree replacement,
+        and by raising if the training rows are given as `X` and `y`; "pessimistic": half an error is added per leaf
+        (Quinlan 1987); "minimum_description_length": the tree and the classes in the fewest bits (Mehta, Rissanen and
+        Agrawal 1995); "collapse": only branches that all give one answer.
+    alpha : float, default=0.0
+        The price of a leaf, as a share of all weight; `cost_complexity_path` lists those that matter.
+    risk : "error" or "impurity", default="error"
+        What cost-complexity pruning counts at a leaf of a classifier: wrong answers as rpart does, or its impurity
+        as scikit-learn does. Numbers are always judged by their impurity.
+    confidence : float, default=0.25
+        For "error_based": smaller means a smaller tree.
+    X, y, sample_weight : table and target, default=None
+        For "reduced_error", rows that the model has not seen; for "error_based", those it was fitted to.
+    where : function of a node, default=None
+        A rule of one's own in place of a method: nodes for which it is true become leaves.
+
+    Examples
+    --------
+    >>> from treewright import DecisionTreeClassifier, datasets, prune
+    >>> iris = datasets.load_iris()
+    >>> model = DecisionTreeClassifier().fit(iris.X, iris.y)
+    >>> model.tree_
+    Tree(target='species', n_leaves=9, depth=5)
+    >>> prune(model, "cost_complexity", alpha=0.02).tree_
+    Tree(target='species', n_leaves=3, depth=2)
+    >>> prune(model, where=lambda node: node.depth == 1).tree_
+    Tree(target='species', n_leaves=2, depth=1)
+    """
+    tree = _tree_of(model)
+    if method is not None and where is not None:
+        raise ValueError(f"prune got the method {method!r} and a rule as `where`; give one of them")
+    if method is None and where is None:
+        raise ValueError(f"prune needs a method, one of {', '.join(METHODS)}, or a rule of your own as `where`")
+    if where is not None and not callable(where):
+        raise ValueError(f"where is {where!r}; give a function of a node that says whether it becomes a leaf")
+    if where is not None:
+        return _with_tree(model, methods.prune_where(tree, where))
+    if method not in METHODS:
+        raise ValueError(f"unknown pruning method {method!r}; choose one of {', '.join(METHODS)}")
+    if method in FOR_CLASSES and not tree.target.is_classes:
+        raise ValueError(f"{method} pruning counts wrong classes; for numbers use cost_complexity or reduced_error")
+    if method == "cost_complexity":
+        if isinstance(alpha, str):
+            raise ValueError(f"alpha is {alpha!r}; give a number: cross_validate_alpha chooses one")
+        _check_number("alpha", alpha, 0.0, math.inf)
+        pruned = methods.prune_by_cost_complexity(tree, alpha, _check_risk(risk))
+    elif method == "reduced_error":
+        pruned = _prune_by_reduced_error(model, tree, X, y, sample_weight)
+    elif method == "error_based":
+        _check_number("confidence", confidence, 0.0, 1.0)
+        pruned = _prune_by_estimated_error(model, tree, confidence, X, y, sample_weight)
+    elif method == "pessimistic":
+        pruned = methods.prune_pessimistically(tree)
+    elif method == "minimum_description_length":
+        pruned = methods.prune_by_description_length(tree)
+    else:
+        pruned = methods.collapse(tree)
+    return _with_tree(model, pruned)
+
+
+@dataclass(frozen=True, repr=False)
+class PricedTrees:
+    """What cross-validation says of each tree of the pruning sequence: a line each, ready to plot.
+
+    Attributes
+    ----------
+    alphas : the price per leaf from which on a tree is the best.
+    leaves : its number of leaves.
+    risks : its risk on the training rows.
+    losses : its mean loss on rows left out: the share of wrong answers, or the mean squared error.
+    deviations : the standard error of that.
+    chosen : the line of the smallest tree within the allowed standard errors of the best.
+
+    `as_dict` gives the lines as columns, for a frame or a plot.
+    """
+
+    alphas: np.ndarray
+    leaves: np.ndarray
+    risks: np.ndarray
+    losses: np.ndarray
+    deviations: np.ndarray
+    chosen: int
+
+    @property
+    def alpha(self) -> float:
+        """The price that gives the chosen tree."""
+        return float(self.alphas[self.chosen])
+
+    def __repr__(self) -> str:
+        return f"PricedTrees({len(self.alphas)} trees, chosen: {self.leaves[self.chosen]} leaves at {self.alpha:.6g})"
+
+    def __str__(self) -> str:
+        return methods.write_lines(self.as_dict())
+
+    def as_dict(self) -> dict[str, np.ndarray]:
+        """The table by columns: leaves, alpha, training and validation error, and the standard error of the latter."""
+        return {
+            "leaves": self.leaves,
+            "alpha": self.alphas,
+            "training_error": self.risks,
+            "validation_error": self.losses,
+            "standard_error": self.deviations,
+        }
+
+
+def cross_validate_alpha(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    folds: int = 10,
+    deals: int = 1,
+    standard_errors: float = 1.0,
+    risk: str = "error",
+    sample_weight: Any = None,
+) -> PricedTrees:
+    """Judge each tree of a model's pruning sequence on rows left out, as CART does (Breiman et al. 1984).
+
+    Rows are dealt to the folds in turn, class by class or along the ascending target, so that nothing is random.
+
+    Parameters
+    ----------
+    model : a tree learner, fitted or not
+        A copy of it is fitted to all rows and to each part of them.
+    X, y : table and target
+    folds : int, default=10
+    deals : int, default=1
+        How often the rows are dealt anew, each time in another fixed order; the losses of all deals are averaged.
+    standard_errors : float, default=1.0
+        How far above the least loss the smallest acceptable tree may lie; 0 chooses the tree with the least loss.
+    risk : "error" or "impurity", default="error"
+        As in `prune`.
+    sample_weight : one number per row or None
+
+    Examples
+    --------
+    >>> from treewright import DecisionTreeClassifier, cross_validate_alpha, datasets, prune
+    >>> iris = datasets.load_iris()
+    >>> model = DecisionTreeClassifier().fit(iris.X, iris.y)
+    >>> judged = cross_validate_alpha(model, iris.X, iris.y, risk="impurity")
+    >>> judged.leaves.tolist(), judged.chosen
+    ([9, 7, 5, 4, 3, 2, 1], 3)
+    >>> prune(model, "cost_complexity", alpha=judged.alpha, risk="impurity").tree_
+    Tree(target='species', n_leaves=4, depth=3)
+    """
+    if not isinstance(model, TreeLearner):
+        raise TypeError(f"only a tree learner can be cross-validated here, not a {type(model).__name__}")
+    training = model._read_training(model._read_table(X), y, sample_weight)
+    return _judge(model, training, folds, deals, standard_errors, _check_risk(risk))
+
+
+def _judge(
+    model: TreeLearner,
+    training: Training,
+    folds: int,
+    deals: int,
+    standard_errors: float,
+    risk: str,
+    tree: Tree | None = None,
+) -> PricedTrees:
+    """Grow a tree from each part of the rows and add up, for each price, what the others lose in it.
+
+    `tree` is the one of all rows, if it is there already.
+    """
+    n_rows = len(training.answers)
+    if isinstance(folds, bool) or not isinstance(folds, int) or not 2 <= folds <= n_rows:
+        raise ValueError(f"folds={folds!r} must be a whole number from 2 to the number of rows, {n_rows}")
+    if not is_whole(deals, 1):
+        raise ValueError(f"deals={deals!r} must be a whole number of 1 or more")
+    _check_number("standard_errors", standard_errors, 0.0, math.inf)
+    path = methods.weakest_links(model._grow_from(training) if tree is None else tree, risk)[1]
+    prices = path.prices
+    sums = np.zeros((len(prices), 2))
+    for deal in range(deals):
+        fold_of = _deal_folds(training.answers, folds, deal)
+        for fold in range(folds):
+            sums += _losses_left_out(model, training, fold_of == fold, prices, risk) / deals
+    mean = sums[:, 0] / n_rows
+    deviation = np.sqrt(np.maximum(sums[:, 1] / n_rows - mean**2, 0.0) / n_rows)
+    best = int(np.argmin(mean))
+    chosen = int(np.flatnonzero(mean <= mean[best] + standard_errors * deviation[best] + 1e-12 * mean.max())[-1])
+    return PricedTrees(path.alphas, path.leaves, path.risks, mean, deviation, chosen)
+
+
+def _deal_folds(answers: np.ndarray, folds: int, deal: int) -> np.ndarray:
+    """The fold of each row: dealt in turn, class by class or along the ascending target.
+
+    The first deal takes rows of one class in their order, every other one in an order of its own.
+    """
+    order = np.arange(len(answers)) if deal == 0 else np.random.default_rng(deal).permutation(len(answers))
+    fold_of = np.empty(len(answers), dtype=np.int64)
+    fold_of[order[np.argsort(answers[order], kind="stable")]] = np.arange(len(answers)) % folds
+    return fold_of
+
+
+def _losses_left_out(
+    model: TreeLearner, training: Training, left_out: np.ndarray, prices: np.ndarray, risk: str
+) -> np.ndarray:
+    """Losses and squared losses, for each price, of rows that the tree was not grown from."""
+    tree = model._grow_from(training.rows(~left_out))
+    alphas, _ = methods.weakest_links(tree, risk)
+    answers = training.answers[left_out]
+    weights = training.weights[left_out] / training.weights.mean()
+    loss = methods.loss_at(tree, answers, weights)
+    return methods.losses_by_price(tree, alphas, prices, leaves_of(tree, training.values[left_out]), loss)
+
+
+def cost_complexity_path(model: Any, X: Any = None, y: Any = None, *, risk: str = "error") -> methods.PruningPath:
+    """The nested trees of cost-complexity pruning: from which price per leaf on each is the best, and its risk.
+
+    Parameters
+    ----------
+    model : a fitted tree learner, or a `Tree`
+    X, y : table and target, default=None
+        Rows that the model has not seen, to judge each tree of the sequence: its `validation` error.
+    risk : "error" or "impurity", default="error"
+        As in `prune`.
+
+    Examples
+    --------
+    >>> from treewright import DecisionTreeClassifier, cost_complexity_path, datasets
+    >>> iris = datasets.load_iris()
+    >>> path = cost_complexity_path(DecisionTreeClassifier().fit(iris.X, iris.y))
+    >>> path.leaves.tolist()
+    [9, 7, 4, 3, 2, 1]
+    >>> path.trees[-2]
+    Tree(target='species', n_leaves=2, depth=1)
+    """
+    tree = _tree_of(model)
+    path = methods.weakest_links(tree, _check_risk(risk))[1]
+    if X is None and y is None:
+        return path
+    rows = _read_rows(model, tree, X, y, None, "the validation of a path")
+    return replace(path, validation=methods.validate_path(tree, path, *rows))
+
+
+def complexity_table(model: Any, cp: float = 0.01) -> ComplexityTable:
+    """The table of nested trees that R's rpart prints for a binary tree: complexity, splits and relative error.
+
+    Parameters
+    ----------
+    model : a fitted tree learner, or a `Tree`
+        Grown with rpart's limits (`min_samples_split=20, min_samples_leaf=7, prune=None`) and `missing="surrogate"`
+        its table is rpart's own.
+    cp : float, default=0.01
+        The least complexity of a split that is worth keeping, as a share of the root's risk.
+
+    Examples
+    --------
+    >>> from treewright import CARTClassifier, complexity_table, datasets
+    >>> iris = datasets.load_iris()
+    >>> model = CARTClassifier(min_samples_split=20, min_samples_leaf=7, prune=None).fit(iris.X, iris.y)
+    >>> print(complexity_table(model))
+            CP nsplit  rel error
+      0.500000      0   1.000000
+      0.440000      1   0.500000
+      0.010000      2   0.060000
+    """
+    tree = _tree_of(model)
+    _check_number("cp", cp, 0.0, math.inf)
+    if (tree.n_children > 2).any():
+        raise ValueError("rpart's table is one of binary trees; this one has nodes of more than two branches")
+    return table_of(tree, cp)
+
+
+# Pruning while fitting: "reduced_error" leaves some of the rows out of growth by itself.
+WHILE_FITTING = ("cost_complexity", "reduced_error", *FOR_CLASSES, "collapse")
+VARIANTS = ("j48", "c4.5r8")
+FOLDS = 10
+DEALS, FEW_ROWS = 3, 5000
+
+
+def check_pruning(learner: TreeLearner) -> None:
+    """Refuse choices of `prune`, `alpha` and `confidence` that cannot be met, before any work is done."""
+    method = learner.prune
+    if method not in WHILE_FITTING:
+        raise ValueError(f"prune is {method!r}; give one of {', '.join(map(repr, WHILE_FITTING))}, or None")
+    if method in FOR_CLASSES and not isinstance(learner, TreeClassifier):
+        raise ValueError(f"prune is {method!r}, which counts wrong classes; a regressor takes 'cost_complexity'")
+    alpha = getattr(learner, "alpha", "cv")
+    if isinstance(alpha, str) and alpha not in ("cv", "1se"):
+        raise ValueError(f"alpha is {alpha!r}; give a number of 0 or more, 'cv' or '1se'")
+    if not isinstance(alpha, str):
+        _check_number("alpha", learner.alpha, 0.0, math.inf)
+    _check_number("confidence", getattr(learner, "confidence", 0.25), 0.0, 1.0)
+    share = getattr(learner, "pruning_share", 0.5)
+    if not is_real(share) or not 0.0 < share <= 0.5:
+        raise ValueError(f"pruning_share is {share!r}; give a part of the rows above 0.0 and up to 0.5")
+    if getattr(learner, "variant", "j48") not in VARIANTS:
+        raise ValueError(f"variant is {learner.variant!r}; give 'j48' or 'c4.5r8'")
+
+
+def grow_to_size(learner: TreeLearner, training: Training, plan: Plan, seed: int) -> Tree:
+    """Grow a learner's tree and prune it as its parameters say."""
+    if learner.prune == "reduced_error":
+        growing, held = deal_out(training, learner.pruning_share)
+        grown, unseen = learner._grow(training.rows(growing), plan, seed), training.rows(held)
+        return methods.prune_by_reduced_error(grown, unseen.values, unseen.answers, unseen.weights)
+    tree = learner._grow(training, plan, seed)
+    if learner.prune == "cost_complexity":
+        alpha = getattr(learner, "alpha", "cv")
+        if alpha in ("cv", "1se"):
+            alpha = _choose_alpha(learner, training, tree, plan, 1.0 if alpha == "1se" else 0.0)
+        learner.alpha_ = float(alpha)
+        return methods.prune_by_cost_complexity(tree, float(alpha))
+    if learner.prune == "error_based" and plan.quinlan:
+        rows: methods.Rows | None = None
+        if learner.subtree_raising and plan.missing not in ("all_branches", "every_value"):
+            filled = fill_gaps(training, plan)[0]
+            rows = methods.Rows(filled.values, filled.answers, filled.weights)
+        return _prune_by_bounds(methods.collapse_by_errors(tree), rows, learner.confidence, learner.variant)
+    pruned: Tree = prune(tree, learner.prune, confidence=getattr(learner, "confidence", 0.25))
+    return pruned
+
+
+def _choose_alpha(learner: TreeLearner, training: Training, tree: Tree, plan: Plan, standard_errors: float) -> float:
+    """The price per leaf by cross-validation; few rows are dealt several times, because one deal says little."""
+    n_rows = len(training.answers)
+    folds = min(FOLDS, n_rows)
+    if folds < 2:
+        return 0.0
+    # Models that fill gaps take much longer than the trees themselves.
+    deals = DEALS if n_rows <= FEW_ROWS and plan.missing != "model" else 1
+    return _judge(learner, training, folds, deals, standard_errors, "error", tree).alpha
+
+
+def _prune_by_bounds(tree: Tree, rows: methods.Rows | None, confidence: float, variant: str) -> Tree:
+    """Error-based pruning, with raising if the training rows are given and each is in the tree once."""
+    costs = tree.costs
+    if costs is not None:
+        # The bounds are those of rows that weigh what their errors cost.
+        priors = _priors_of(tree, costs)
+        rows = None if rows is None else replace(rows, weights=rows.weights * priors[rows.labels])
+        pruned = _prune_by_bounds(reweighed(tree, priors).replace(costs=None), rows, confidence, variant)
+        return reweighed(pruned, 1.0 / priors).replace(costs=costs)
+    # Surrogates, and rows that go down several branches whole or by values, do not fit new rows without growing anew.
+    raises = rows is not None and tree.surrogates is None and (tree.scale == 1.0).all() and tree.n_leaves > 1
+    if not raises:
+        return methods.prune_by_estimated_error(tree, confidence, variant)
+    assert rows is not None
+    return methods.prune_and_raise(tree, rows, confidence, variant)
+
+
+def _priors_of(tree: Tree, costs: np.ndarray) -> np.ndarray:
+    """The altered priors that a tree with these costs was grown with: its root tells the weight of each class."""
+    at_root = tree.distribution[0]
+    return altered_priors(costs, np.arange(len(at_root)), at_root)
+
+
+def deal_out(training: Training, share: float) -> tuple[np.ndarray, np.ndarray]:
+    """The rows to grow a tree from and those to prune it with, as Weka deals them: every class in the same share.
+
+    Nothing is random. Rows are grouped by class (or sorted by a numeric target), dealt to as many folds as the share
+    asks for, and the last fold prunes.
+    """
+    n_folds = max(2, round(1.0 / share))
+    order = group_by_class(training.answers) if training.target.is_classes else np.argsort(training.answers)
+    dealt = np.concatenate([order[start::n_folds] for start in range(n_folds)])
+    n_last = len(order) // n_folds
+    if n_last == 0:
+        raise ValueError(
+            f"reduced_error pruning needs at least {n_folds} rows to set a share of {share:.3g} aside, not {len(order)}"
+        )
+    return dealt[:-n_last], dealt[-n_last:]
+
+
+def group_by_class(labels: np.ndarray) -> np.ndarray:
+    """The order of rows in which Weka stratifies: rows of a class are swapped together, in place.
+
+    >>> group_by_class(np.array([0, 1, 0, 2, 1])).tolist()
+    [0, 2, 1, 4, 3]
+    """
+    order = list(range(len(labels)))
+    label = labels.tolist()
+    at = 1
+    while at < len(order):
+        wanted = label[order[at - 1]]
+        for later in range(at, len(order)):
+            if label[order[later]] == wanted:
+                order[at], order[later] = order[later], order[at]
+                at += 1
+        at += 1
+    return np.array(order, dtype=np.intp)
+
+
+def _tree_of(model: Any) -> Tree:
+    if isinstance(model, Tree):
+        return model
+    if not isinstance(model, TreeLearner):
+        raise TypeError(f"only a fitted tree learner or a Tree can be pruned, not a {type(model).__name__}")
+    check_is_fitted(model)
+    return model.tree_
+
+
+def _with_tree(model: Any, tree: Tree) -> Any:
+    """The tree alone if that was given, else the model with this tree in the place of its own."""
+    if isinstance(model, Tree):
+        return tree
+    smaller = copy.copy(model)
+    smaller.tree_ = tree
+    return smaller
+
+
+def _prune_by_estimated_error(model: Any, tree: Tree, confidence: float, X: Any, y: Any, sample_weight: Any) -> Tree:
+    variant = getattr(model, "variant", "j48")
+    if X is None and y is None:
+        return _prune_by_bounds(tree, None, confidence, variant)
+    if tree.own_criterion is not None:
+        raise ValueError(
+            f"raising works impurities out anew, and a tree keeps only the name of its own criterion "
+            f"{tree.own_criterion!r}; leave X and y out"
+        )
+    values, answers, weights = _read_rows(model, tree, X, y, sample_weight, "error_based pruning with raising")
+    if isinstance(model, TreeLearner):
+        plan = model._plan()
+        training = Training(tree.columns, values, tree.target, np.empty(0), answers, weights)
+        values = fill_gaps(training, plan)[0].values
+        if plan.missing in ("all_branches", "every_value"):
+            return _prune_by_bounds(tree, None, confidence, variant)
+    rows = methods.Rows(values, answers, weights)
+    return _prune_by_bounds(tree, rows, confidence, variant)
+
+
+def _prune_by_reduced_error(model: Any, tree: Tree, X: Any, y: Any, sample_weight: Any) -> Tree:
+    return methods.prune_by_reduced_error(tree, *_read_rows(model, tree, X, y, sample_weight, "reduced_error pruning"))
+
+
+def _read_rows(
+    model: Any, tree: Tree, X: Any, y: Any, sample_weight: Any, purpose: str
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Values, answers and weights of rows in a tree's own terms; a learner's class weights count."""
+    if X is None or y is None:
+        raise ValueError(f"{purpose} needs rows and their target: give X and y")
+    is_learner = isinstance(model, TreeLearner)
+    values = model._read_rows(X) if is_learner else read_like(X, tree.columns, named=True, learner="the tree")
+    answers = _labels_of(y, tree) if tree.target.is_classes else read_numbers(y)
+    if len(answers) != len(values):
+        raise ValueError(f"X has {len(values)} rows and y has {len(answers)}; give one target value per row")
+    weights = read_weights(sample_weight, len(values))
+    return values, answers, model._weigh_classes(tree.target, answers, weights) if is_learner else weights
+
+
+def _labels_of(y: Any, tree: Tree) -> np.ndarray:
+    """Class labels in the tree's terms; a class it does not know is refused."""
+    codes, classes = read_classes(y)
+    known = {name: label for label, name in enumerate(tree.target.classes)}
+    strange = [name for name in classes.tolist() if name not in known]
+    if strange:
+        raise ValueError(f"y has the class {strange[0]!r}, which the tree was not grown with")
+    return np.array([known[name] for name in classes.tolist()])[codes]
+
+
+def _check_risk(risk: str) -> str:
+    if risk not in ("error", "impurity"):
+        raise ValueError(f"risk={risk!r} must be 'error' or 'impurity'")
+    return risk
+
+
+def _check_number(name: str, value: Any, least: float, most: float) -> None:
+    is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not is_number or not least <= value <= most:
+        raise ValueError(f"{name}={value!r} must be a number from {least:g} to {most:g}")

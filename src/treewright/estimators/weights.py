@@ -1,0 +1,133 @@
+"""The weight of each row: what the user gives, times what its class weighs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from treewright.estimators.parameters import is_real, parameter_error
+from treewright.table.categories import some
+
+
+def read_weights(sample_weight: Any, n_rows: int) -> np.ndarray:
+    """One weight per row; a single number weighs every row the same.
+
+    >>> read_weights(None, 3), read_weights([0, 1, 2], 3)
+    (array([1., 1., 1.]), array([0., 1., 2.]))
+    """
+    if sample_weight is None:
+        return np.ones(n_rows)
+    weights = _as_numbers(sample_weight)
+    if weights.ndim == 0:
+        weights = np.full(n_rows, weights)
+    if weights.ndim != 1:
+        raise ValueError(f"sample_weight has {weights.ndim} dimensions; give one weight per row, or a single number")
+    if len(weights) != n_rows:
+        raise ValueError(f"sample_weight has {len(weights)} entries for {n_rows} rows; give one weight per row")
+    _refuse(np.isnan(weights), "contains NaN", "give 0 to leave a row out")
+    _refuse(np.isinf(weights), "contains infinity", "give finite weights")
+    _refuse(weights < 0.0, "contains negative values", "give 0 to leave a row out")
+    return weights
+
+
+def read_class_weights(class_weight: Any, classes: list[Any], labels: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """What a row of each class weighs.
+
+    "balanced" gives every class the same total, so a row's own weight counts there as if the row stood in the
+    table that often.
+
+    >>> labels, weights = np.array([0, 0, 0, 1]), np.ones(4)
+    >>> read_class_weights("balanced", ["no", "yes"], labels, weights)
+    array([0.66666667, 2.        ])
+    >>> read_class_weights({"yes": 3}, ["no", "yes"], labels, weights)
+    array([1., 3.])
+    """
+    if class_weight is None:
+        return np.ones(len(classes))
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        totals = np.bincount(labels, weights, minlength=len(classes))
+        shares = np.zeros(len(classes))
+        np.divide(totals.sum(), np.count_nonzero(totals) * totals, out=shares, where=totals > 0.0)
+        return shares
+    if not isinstance(class_weight, Mapping):
+        raise parameter_error("class_weight", class_weight, "None, 'balanced' or a dict of class and weight")
+    _check_class_weights(class_weight, classes)
+    return np.array([float(class_weight.get(name, 1.0)) for name in classes])
+
+
+def read_costs(costs: Any, classes: list[Any]) -> np.ndarray | None:
+    """What each answer (a column) costs for rows of each class (a row); None if all errors cost the same.
+
+    A wrong answer that is not named costs 1, a right one nothing.
+
+    >>> read_costs({("ill", "well"): 20}, ["ill", "well"])
+    array([[ 0., 20.],
+           [ 1.,  0.]])
+    """
+    if costs is None:
+        return None
+    if not isinstance(costs, Mapping) or not costs:
+        raise parameter_error("costs", costs, 'a dict such as {("actual", "predicted"): 5}, or None')
+    matrix = 1.0 - np.eye(len(classes))
+    place = {name: label for label, name in enumerate(classes)}
+    for pair, cost in costs.items():
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            raise ValueError(f"costs has the key {pair!r}; give pairs of the actual and the predicted class")
+        if not is_real(cost) or cost < 0:
+            raise ValueError(f"the cost of {pair!r} is {cost!r}; give a number of 0 or more")
+        if pair[0] in place and pair[1] in place:
+            matrix[place[pair[0]], place[pair[1]]] = float(cost)
+    _check_names(list(dict.fromkeys(name for pair in costs for name in pair)), classes)
+    if not matrix.any():
+        raise ValueError("all costs are 0, so every answer is as good; give some error a cost")
+    return matrix
+
+
+def _check_names(named: list[Any], classes: list[Any]) -> None:
+    """Refuse a strange name beside a class left out, a slip; a class may be missing from a part of the data."""
+    unknown = [name for name in named if name not in classes]
+    if unknown and any(name not in named for name in classes):
+        raise ValueError(f"costs names {unknown[0]!r}, which is no class of y; the classes are {some(classes)}")
+
+
+def altered_priors(costs: np.ndarray, answers: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """What a row of each class weighs while a tree grows for unequal costs (Breiman et al. 1984); the total stays."""
+    by_class = np.maximum(costs.sum(axis=1), 1e-9 * costs.sum())
+    return np.asarray(by_class * (weights.sum() / (weights * by_class[answers]).sum()))
+
+
+def _check_class_weights(class_weight: Mapping[Any, Any], classes: list[Any]) -> None:
+    for name, weight in class_weight.items():
+        if not is_real(weight) or weight < 0:
+            raise ValueError(f"class_weight of {name!r} is {weight!r}; give a number of 0 or more")
+    unknown = [name for name in class_weight if name not in classes]
+    unweighted = [name for name in classes if name not in class_weight]
+    # A class may be missing from a part of the data, as in cross-validation; both together look like a slip.
+    if unknown and unweighted:
+        raise ValueError(
+            f"class_weight names {some(unknown)}, which is no class of y, and leaves out {some(unweighted)}"
+        )
+
+
+def _as_numbers(sample_weight: Any) -> np.ndarray:
+    """An array of floats of its own, so that the kernels get memory they may read at full speed."""
+    raw = np.asarray(sample_weight)
+    if raw.dtype.kind not in "biufO":
+        raise _not_numbers(raw)
+    try:
+        return np.array(raw, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise _not_numbers(raw) from None
+
+
+def _not_numbers(raw: np.ndarray) -> ValueError:
+    return ValueError(f"sample_weight is not numeric (dtype {raw.dtype}); give one number per row")
+
+
+def _refuse(wrong: np.ndarray, finding: str, advice: str) -> None:
+    rows = np.flatnonzero(wrong)
+    if len(rows):
+        word = "row" if len(rows) == 1 else "rows"
+        raise ValueError(f"Input sample_weight {finding} ({word} {some(rows.tolist(), most=8)}); {advice}")

@@ -1,0 +1,272 @@
+"""How different the members of an ensemble are, and what that is worth: without diversity an ensemble is useless."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier, is_regressor
+from sklearn.utils.validation import check_is_fitted
+
+from treewright.estimators.parameters import parameter_error
+from treewright.estimators.weights import read_weights
+from treewright.table import read_classes, read_numbers
+from treewright.table.selection import open_rows
+
+# A table of more members than this is cut short when it is printed.
+MOST_LINES = 20
+
+# Pairs of members are compared on so many rows at a time.
+BLOCK = 1 << 13
+
+
+@dataclass(frozen=True, eq=False)
+class Diversity:
+    """Members and ensemble side by side; prints itself as a table.
+
+    Parameters
+    ----------
+    names : tuple of str
+        The members.
+    errors : ndarray
+        The error of each: the share of rows it gets wrong, or its mean squared error.
+    mean_error : float
+        Their mean.
+    joint_error : float
+        The error of the ensemble. The gap to the mean is what joining them is worth.
+    disagreement : float
+        For classes: the share of rows on which two members differ, mean over all pairs. 0 if all are the same.
+    q_statistic : float
+        For classes: Yule's Q of being right, mean over all pairs. 1 if members err on the same rows, 0 if their errors
+        are independent, below 0 if they err on different rows. A pair of which one is never wrong is left out.
+    kappa : float
+        For classes: Cohen's kappa, agreement beyond chance, mean over all pairs. 1 if all are the same.
+    ambiguity : float
+        For numbers: the mean squared distance of the members from their mean. The error of that mean is the mean error
+        less the ambiguity (Krogh and Vedelsby 1995).
+    correlation : float
+        For numbers: the correlation of two members' errors, mean over all pairs.
+
+    What does not apply is NaN.
+    """
+
+    names: tuple[str, ...]
+    errors: np.ndarray
+    mean_error: float
+    joint_error: float
+    disagreement: float = float("nan")
+    q_statistic: float = float("nan")
+    kappa: float = float("nan")
+    ambiguity: float = float("nan")
+    correlation: float = float("nan")
+
+    def __str__(self) -> str:
+        width = max(len(name) for name in (*self.names, "mean pairwise disagreement"))
+        shown = list(zip(self.names, self.errors.tolist(), strict=True))
+        cut = len(shown) > MOST_LINES
+        lines = [f"{'member':<{width}}  error"]
+        lines += [f"{name:<{width}}  {_figure(error)}" for name, error in shown[: MOST_LINES if cut else None]]
+        lines += [f"... and {len(shown) - MOST_LINES} more"] if cut else []
+        told = {
+            "mean of the members": self.mean_error,
+            "ensemble": self.joint_error,
+            "mean pairwise disagreement": self.disagreement,
+            "mean Q statistic": self.q_statistic,
+            "mean kappa": self.kappa,
+            "ambiguity": self.ambiguity,
+            "mean correlation of errors": self.correlation,
+        }
+        always = ("mean of the members", "ensemble")
+        lines += [""]
+        lines += [
+            f"{what:<{width}}  {_figure(figure)}" for what, figure in told.items() if what in always or figure == figure
+        ]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def _figure(number: float) -> str:
+    return f"{number:.4f}" if abs(number) < 1e4 else f"{number:.5g}"
+
+
+def diversity(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Diversity:
+    """How much the members of a fitted ensemble differ on a table, their errors and the joint one.
+
+    Parameters
+    ----------
+    model : fitted ensemble
+        One of this library, or any of scikit-learn's with `estimators_`.
+    X, y : table and target
+        Rows that the model has not seen: on its training rows members look better, and more alike, than they are.
+    sample_weight : one number per row, a single number or None
+        What each row counts.
+
+    >>> from treewright import DecisionTreeClassifier, datasets
+    >>> from treewright import diversity
+    >>> from treewright import VotingClassifier
+    >>> iris = datasets.load_iris()
+    >>> members = [(f"depth {depth}", DecisionTreeClassifier(max_depth=depth)) for depth in (1, 2, 3)]
+    >>> model = VotingClassifier(members).fit(iris.X, iris.y)
+    >>> diversity(model, iris.X, iris.y)
+    member                      error
+    depth 1                     0.3333
+    depth 2                     0.0400
+    depth 3                     0.0267
+    <BLANKLINE>
+    mean of the members         0.1333
+    ensemble                    0.0400
+    mean pairwise disagreement  0.2311
+    mean Q statistic            0.5245
+    mean kappa                  0.6514
+    """
+    check_is_fitted(model)
+    if not (is_classifier(model) or is_regressor(model)) or not hasattr(model, "estimators_"):
+        raise parameter_error("model", model, "a fitted ensemble of classifiers or regressors, with `estimators_`")
+    answers = member_answers(model, X)
+    names = _names(model, len(answers))
+    if is_classifier(model):
+        labels, classes = read_classes(y)
+        weights = _shares(sample_weight, len(labels), answers)
+        return _of_classes(names, answers, np.asarray(model.predict(X)), classes[labels], weights)
+    numbers = read_numbers(y)
+    weights = _shares(sample_weight, len(numbers), answers)
+    say = model._member_weights() if hasattr(model, "_member_weights") else np.full(len(answers), 1.0 / len(answers))
+    return _of_numbers(names, answers, np.asarray(model.predict(X)), numbers, weights, say)
+
+
+def member_answers(model: Any, X: Any) -> np.ndarray:
+    """What each member answers for each row: classes in the user's own type, or numbers; a line per member."""
+    if hasattr(model, "_member_answers"):
+        answers = np.asarray(model._member_answers(X))
+        return model.classes_[answers.argmax(axis=2)] if answers.ndim == 3 else answers
+    members = model.estimators_
+    if isinstance(members, np.ndarray) and members.ndim > 1:
+        raise ValueError(
+            f"the members of a {type(model).__name__} answer with steps to add up, not each for itself, "
+            "so that their errors cannot be told"
+        )
+    rows = open_rows(X)
+    named = hasattr(model, "feature_names_in_")
+    columns = getattr(model, "estimators_features_", [None] * len(members))
+    answers = np.array([_ask(member, rows, places, named) for member, places in zip(members, columns, strict=True)])
+    return _in_classes(model, answers) if is_classifier(model) else answers
+
+
+def _ask(member: Any, X: Any, places: Any, named: bool) -> np.ndarray:
+    """A member's answers; one that was fitted to an array, or to some of the columns, gets these."""
+    if places is not None or (named and not hasattr(member, "feature_names_in_")):
+        X = np.asarray(X)
+        X = X if places is None else X[:, places]
+    return np.asarray(member.predict(X))
+
+
+def _in_classes(model: Any, answers: np.ndarray) -> np.ndarray:
+    """Many ensembles of scikit-learn have members that answer with the place of a class."""
+    own = set(model.classes_.tolist())
+    by_place = any(
+        not set(np.asarray(member.classes_).tolist()) <= own
+        for member in model.estimators_
+        if hasattr(member, "classes_")
+    )
+    return model.classes_[answers.astype(np.intp)] if by_place else answers
+
+
+def _names(model: Any, n_members: int) -> tuple[str, ...]:
+    named = getattr(model, "named_estimators_", None)
+    if named is not None:
+        names = [name for name, member in named.items() if not isinstance(member, str)]
+        if len(names) == n_members:
+            return tuple(names)
+    return tuple(str(number) for number in range(1, n_members + 1))
+
+
+def _shares(sample_weight: Any, n_rows: int, answers: np.ndarray) -> np.ndarray:
+    if answers.shape[1] != n_rows:
+        raise ValueError(f"X has {answers.shape[1]} rows, but y has {n_rows} values; give one target value per row")
+    weights = read_weights(sample_weight, n_rows)
+    if not weights.any():
+        raise ValueError("every row has a weight of zero; give some row more")
+    return weights / weights.sum()
+
+
+def _of_classes(
+    names: Sequence[str], answers: np.ndarray, joint: np.ndarray, target: np.ndarray, weights: np.ndarray
+) -> Diversity:
+    classes, codes = np.unique(answers, return_inverse=True)
+    codes = codes.reshape(answers.shape)
+    is_right = answers == target
+    errors = (~is_right).astype(np.float64) @ weights
+    agreement, by_chance = _agreements(codes, len(classes), weights)
+    both_right, _ = _agreements(is_right.astype(np.intp), 2, weights, only=1)
+    pairs = np.triu_indices(len(answers), k=1)
+    right = 1.0 - errors
+    n11 = both_right[pairs]
+    n10, n01 = right[pairs[0]] - n11, right[pairs[1]] - n11
+    n00 = 1.0 - n11 - n10 - n01
+    return Diversity(
+        tuple(names),
+        errors,
+        float(errors.mean()),
+        float((joint != target).astype(np.float64) @ weights),
+        disagreement=_mean(1.0 - agreement[pairs]),
+        q_statistic=_mean(_ratio(n11 * n00 - n01 * n10, n11 * n00 + n01 * n10)),
+        kappa=_mean(_ratio(agreement[pairs] - by_chance[pairs], 1.0 - by_chance[pairs])),
+    )
+
+
+def _agreements(
+    codes: np.ndarray, n_codes: int, weights: np.ndarray, only: int | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """For all pairs of members the weight of rows on which they agree, and what chance would make of it.
+
+    With `only`, rows on which both have this code.
+    """
+    n_members = len(codes)
+    agreement, by_chance = np.zeros((n_members, n_members)), np.zeros((n_members, n_members))
+    for code in range(n_codes) if only is None else (only,):
+        share = np.zeros(n_members)
+        for start in range(0, codes.shape[1], BLOCK):
+            block = slice(start, start + BLOCK)
+            has_code = (codes[:, block] == code).astype(np.float64)
+            agreement += (has_code * weights[block]) @ has_code.T
+            share += has_code @ weights[block]
+        by_chance += np.outer(share, share)
+    return agreement, by_chance
+
+
+def _of_numbers(
+    names: Sequence[str],
+    answers: np.ndarray,
+    joint: np.ndarray,
+    target: np.ndarray,
+    weights: np.ndarray,
+    say: np.ndarray,
+) -> Diversity:
+    distances = answers - target
+    errors = distances**2 @ weights
+    mean = say @ answers
+    centred = distances - (distances @ weights)[:, None]
+    covariance = (centred * weights) @ centred.T
+    deviations = np.sqrt(np.diag(covariance))
+    pairs = np.triu_indices(len(answers), k=1)
+    return Diversity(
+        tuple(names),
+        errors,
+        float(say @ errors),
+        float((joint - target) ** 2 @ weights),
+        ambiguity=float(say @ ((answers - mean) ** 2 @ weights)),
+        correlation=_mean(_ratio(covariance[pairs], np.outer(deviations, deviations)[pairs])),
+    )
+
+
+def _ratio(over: np.ndarray, under: np.ndarray) -> np.ndarray:
+    """NaN where there is nothing to divide by; rounding alone does not count as something."""
+    return np.divide(over, under, out=np.full(len(over), np.nan), where=np.abs(under) > 1e-14)
+
+
+def _mean(figures: np.ndarray) -> float:
+    known = figures[~np.isnan(figures)]
+    return float(known.mean()) if len(known) else float("nan")

@@ -1,0 +1,1 @@
+"""What runs the kernels and knows nothing of trees: compilation, threads, the barrier, random draws."""

@@ -1,0 +1,119 @@
+"""Where the threads that grow one tree together wait for each other, inside compiled code.
+
+A split takes some ten thousandths of a second, and its threads meet three times. Python's own means of waiting take
+longer than the work between two meetings, so the threads look at a counter until all have come. A thread that has
+looked for a while lets others have its core in between, so that more threads than cores only take longer.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from typing import Any
+
+import numpy as np
+
+from treewright.runtime.jit import kernel, replaced
+
+# Places in a gate: how often threads have come, and whether they need not wait any more because one has failed.
+ARRIVED, ABANDONED = np.int64(0), np.int64(8)
+GATE_SIZE = 16
+
+# Looks at the counter before a thread lets others have its core.
+PATIENCE = 4000
+
+
+def _build_count_up() -> Any:
+    from llvmlite import ir
+    from numba.core import types
+    from numba.extending import intrinsic
+
+    @intrinsic  # type: ignore[untyped-decorator, unused-ignore]
+    def count_up(typing_context: Any, array: Any, place: Any) -> Any:
+        def write(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            view = context.make_array(signature.args[0])(context, builder, arguments[0])
+            address = builder.gep(view.data, [arguments[1]])
+            one = ir.Constant(ir.IntType(64), 1)
+            return builder.add(builder.atomic_rmw("add", address, one, "seq_cst"), one)
+
+        return types.int64(array, types.int64), write
+
+    return count_up
+
+
+@replaced(_build_count_up)
+def count_up(array: Any, place: Any) -> Any:
+    """Add 1 to a number that other threads change as well; returns the sum."""
+    array[place] += 1
+    return array[place]
+
+
+def _build_look_at() -> Any:
+    from numba.core import types
+    from numba.extending import intrinsic
+
+    @intrinsic  # type: ignore[untyped-decorator, unused-ignore]
+    def look_at(typing_context: Any, array: Any, place: Any) -> Any:
+        def write(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            view = context.make_array(signature.args[0])(context, builder, arguments[0])
+            return builder.load_atomic(builder.gep(view.data, [arguments[1]]), "acquire", 8)
+
+        return types.int64(array, types.int64), write
+
+    return look_at
+
+
+@replaced(_build_look_at)
+def look_at(array: Any, place: Any) -> Any:
+    """A number that other threads may just have changed."""
+    return array[place]
+
+
+def _build_give_way() -> Any:
+    from llvmlite import ir
+    from numba.core import types
+    from numba.extending import intrinsic
+
+    @intrinsic  # type: ignore[untyped-decorator, unused-ignore]
+    def give_way(typing_context: Any, address: Any) -> Any:
+        def write(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            function = ir.FunctionType(ir.IntType(32), [])
+            builder.call(builder.inttoptr(arguments[0], function.as_pointer()), [])
+            return context.get_dummy_value()
+
+        return types.void(types.int64), write
+
+    return give_way
+
+
+@replaced(_build_give_way)
+def give_way(address: Any) -> Any:
+    """Let other threads have this core; `address` is that of the system's function for it."""
+
+
+def address_of_give_way() -> int:
+    """Where the system's function is that lets other threads have this core; 0 if there is none to be found."""
+    try:
+        if sys.platform == "win32":
+            function: Any = ctypes.windll.kernel32.SwitchToThread
+        else:
+            function = ctypes.CDLL(None).sched_yield
+    except (OSError, AttributeError):
+        return 0
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
+
+
+@kernel
+def meet(gate, n_threads, yield_address):
+    """Wait until all threads have come; what they wrote before is then seen by all."""
+    if n_threads == 1:
+        return
+    came = count_up(gate, ARRIVED)
+    wanted = (came + n_threads - 1) // n_threads * n_threads
+    looks = 0
+    while look_at(gate, ARRIVED) < wanted and look_at(gate, ABANDONED) == 0:
+        looks += 1
+        if looks >= PATIENCE:
+            looks = 0
+            if yield_address != 0:
+                give_way(yield_address)

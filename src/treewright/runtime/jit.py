@@ -1,0 +1,407 @@
+"""The decorators of the kernels, how Numba compiles them, and where their machine code is kept.
+
+A kernel is an ordinary Python function until someone asks for its compiled form. Small tables are grown by the plain
+functions: they are done before Numba would have been imported. Both forms are the same source and give the same bits.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import os
+import re
+import sys
+import tempfile
+import threading
+import types
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+# The packages whose modules may hold kernels, relative to the package. All their sources name the compiled code.
+PACKAGE = Path(__file__).parent.parent
+KERNEL_PACKAGES = ("runtime", "encoding", "engines", "tree/pruning")
+
+_roles: dict[Callable[..., Any], str] = {}
+_replacements: dict[Callable[..., Any], Callable[[], Any]] = {}
+_compiled: dict[Callable[..., Any], Any] = {}
+_lock = threading.Lock()
+
+
+def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Mark a function that only other kernels call.
+
+    Numba compiles it once for each combination of argument types, and a constant written into a call has a type of
+    its own. Call kernels with the named constants of `layout`, not with 0, -1 or True.
+    """
+    _roles[function] = "kernel"
+    return function
+
+
+def part(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Mark a function that is compiled as a part of its callers."""
+    _roles[function] = "part"
+    return function
+
+
+def entry(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Mark a kernel that Python calls; its machine code is kept with that of all kernels it calls."""
+    _roles[function] = "entry"
+    return function
+
+
+def replaced(build: Callable[[], Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Mark a plain function whose compiled form `build` makes."""
+
+    def mark(function: Callable[..., Any]) -> Callable[..., Any]:
+        _replacements[function] = build
+        return function
+
+    return mark
+
+
+def _build_borrow() -> Any:
+    from numba.core import cgutils
+    from numba.extending import intrinsic
+
+    @intrinsic  # type: ignore[untyped-decorator, unused-ignore]
+    def borrow(typing_context: Any, array: Any) -> Any:
+        def write(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            view = context.make_array(signature.args[0])(context, builder, arguments[0])
+            view.meminfo = cgutils.get_null_value(view.meminfo.type)
+            view.parent = cgutils.get_null_value(view.parent.type)
+            return view._getvalue()
+
+        return array(array), write
+
+    return borrow
+
+
+@replaced(_build_borrow)
+def borrow(array: Any) -> Any:
+    """The same array, without a claim on its memory; the caller sees to it that the memory lives long enough.
+
+    Every time an array is taken out of a struct, Numba counts who uses it, with an operation that keeps all cores from
+    the counter's memory meanwhile. In small nodes this took more time than the search. A borrowed array is not counted.
+    """
+    return array
+
+
+def _build_fetch() -> Any:
+    from llvmlite import ir
+    from numba.core import types
+    from numba.extending import intrinsic
+
+    @intrinsic  # type: ignore[untyped-decorator, unused-ignore]
+    def fetch(typing_context: Any, array: Any, place: Any) -> Any:
+        def write(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            view = context.make_array(signature.args[0])(context, builder, arguments[0])
+            byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+            address = builder.bitcast(builder.gep(view.data, [arguments[1]]), byte)
+            kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
+            function = builder.module.declare_intrinsic("llvm.prefetch", [byte], kind)
+            # To be read, soon again, as data.
+            builder.call(function, [address, number(0), number(2), number(1)])
+            return context.get_dummy_value()
+
+        return types.void(array, types.uint64), write
+
+    return fetch
+
+
+@replaced(_build_fetch)
+def fetch(array: Any, place: Any) -> None:
+    """Begin to bring a place of an array, counted through all its lines, into fast memory, without waiting for it."""
+
+
+def reason_of(problem: Exception) -> str:
+    """What Numba says of a function that it cannot compile, in one line: what is wrong, rather than in which step.
+
+    >>> reason_of(ValueError("Failed in nopython mode (step: types)\\nNo such function <f at 0x7f12> for:\\nmore"))
+    'No such function <f> for'
+    """
+    plain = re.sub(r"\x1b\[[0-9;]*m| at 0x[0-9a-f]+", "", str(problem))
+    lines = [" ".join(line.split()) for line in plain.splitlines()]
+    around = ("Failed in", "During:", "File ", "This error", "^")
+    told = next((line for line in lines if line and not line.startswith(around)), type(problem).__name__).rstrip(":")
+    return told if len(told) <= 200 else f"{told[:197]}..."
+
+
+def compile_row_loop(function: Callable[..., Any]) -> Any:
+    """A loop that writes the two numbers which a user's function of two numbers returns, row by row."""
+    import numba
+
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+    of_row = numba.njit(**options)(function) if isinstance(function, types.FunctionType) else function
+
+    def drive(first: Any, second: Any, first_out: Any, second_out: Any) -> None:
+        for i in range(np.uint64(len(first))):
+            one, other = of_row(first[i], second[i])
+            first_out[i] = one
+            second_out[i] = other
+
+    return numba.njit(**options)(drive)
+
+
+def compile_callback(functions: Sequence[Any], n_figures: int, line: int = 0) -> Any:
+    """The first of a user's functions compiled for `impurity.ask`, with the others that it calls.
+
+    It is handed a copy of each set of `n_figures`, as an array, or as three numbers that are a `line` apart. If it
+    raises or gives no finite number, the answer is infinite, and the figures stand in the second half of `room`, after
+    a 1. Its indices are checked: no mistake of a user may write where it should not.
+    """
+    import numba
+
+    function, array_of = _compile_together(functions), numba.carray
+    step, apart = (1, line) if line else (n_figures, 1)
+
+    def call_with_array(figures: Any, room: Any, place: Any) -> Any:
+        for k in range(n_figures):
+            room[k] = figures[place * n_figures + k]
+        return float(function(array_of(room, (n_figures,))))
+
+    def call_with_numbers(figures: Any, room: Any, place: Any) -> Any:
+        return float(function(figures[place], figures[place + line], figures[place + 2 * line]))
+
+    call = numba.njit(call_with_numbers if line else call_with_array)
+
+    def call_all(figures: Any, room: Any, answers: Any, count: Any) -> Any:
+        """Whether all answers are finite. Nothing is caught within the loop, which is how it is fast."""
+        doubt = 0.0
+        for place in range(count):
+            answers[place] = call(figures, room, place)
+            doubt += 0.0 * answers[place]
+        return doubt == 0.0
+
+    hurry = numba.njit(call_all)
+
+    def answer(figures: Any, room: Any, answers: Any, count: Any) -> None:
+        try:
+            if hurry(figures, room, answers, count):
+                return
+        except Exception:
+            pass
+        for place in range(count):
+            answers[place] = np.inf
+            try:
+                answers[place] = call(figures, room, place)
+            except Exception:
+                pass
+            if not np.isfinite(answers[place]):
+                answers[place] = np.inf
+                if room[n_figures] == 0.0:
+                    for k in range(n_figures):
+                        room[n_figures + 1 + k] = figures[place * step + k * apart]
+                room[n_figures] = 1.0
+
+    pointer = numba.types.CPointer(numba.types.float64)
+    return numba.cfunc(numba.types.void(pointer, pointer, pointer, numba.types.int64))(answer)
+
+
+def _compile_together(functions: Sequence[Any]) -> Any:
+    """The first of these functions for Numba; where it names the others, it finds them compiled as well."""
+    import numba
+
+    forms: dict[Callable[..., Any], Any] = {}
+    for function in functions:
+        if not isinstance(function, types.FunctionType):
+            return function  # compiled already
+        cells = tuple(types.CellType(cell.cell_contents) for cell in function.__closure__ or ())
+        scope = dict(function.__globals__)
+        copy = types.FunctionType(function.__code__, scope, function.__name__, function.__defaults__, cells)
+        copy.__kwdefaults__ = function.__kwdefaults__
+        forms[function] = numba.njit(nogil=True, error_model="numpy", boundscheck=True)(copy)
+    for form in forms.values():
+        scope, cells = form.py_func.__globals__, form.py_func.__closure__ or ()
+        scope.update({name: forms[value] for name, value in scope.items() if _is_form_of(value, forms)})
+        for cell in cells:
+            if _is_form_of(cell.cell_contents, forms):
+                cell.cell_contents = forms[cell.cell_contents]
+    return forms[functions[0]]
+
+
+def is_compiled() -> bool:
+    """Have compiled kernels been asked for in this process?"""
+    return bool(_compiled)
+
+
+def compiled(function: Callable[..., Any]) -> Any:
+    """The compiled form of an entry kernel. Numba is imported when this is first called."""
+    with _lock:
+        if not _compiled:
+            _compiled.update(_compile_all())
+    return _compiled[function]
+
+
+def _compile_all() -> dict[Callable[..., Any], Any]:
+    """Hand all kernels to Numba, which compiles each when it is first called.
+
+    Numba finds a kernel's callees among its global names. The plain functions keep theirs, because another thread may
+    be running them; the compiled ones get copies in which every kernel is the compiled one.
+    """
+    for path in kernel_sources():
+        importlib.import_module(".".join(("treewright", *path.relative_to(PACKAGE).with_suffix("").parts)))
+    _announce_compilation()
+    scopes: dict[str, dict[str, Any]] = {}
+    for function in _roles:
+        scopes.setdefault(function.__module__, dict(vars(sys.modules[function.__module__])))
+    forms = {function: build() for function, build in _replacements.items()}
+    for function, role in _roles.items():
+        copy = types.FunctionType(function.__code__, scopes[function.__module__], function.__name__)
+        copy.__qualname__, copy.__module__ = function.__qualname__, function.__module__
+        forms[function] = _hand_to_numba(copy, role)
+    for scope in scopes.values():
+        scope.update({name: forms[value] for name, value in scope.items() if _is_form_of(value, forms)})
+    return forms
+
+
+def _announce_compilation() -> None:
+    """Tell a person at a terminal why their first fit takes a while."""
+    if sys.stderr is not None and sys.stderr.isatty() and not any(Path(cache_directory()).rglob("*.nbi")):
+        print("treewright: compiling its kernels, once; this takes about 15 seconds", file=sys.stderr)
+
+
+def _is_form_of(value: Any, forms: dict[Callable[..., Any], Any]) -> bool:
+    return isinstance(value, types.FunctionType) and value in forms
+
+
+def _hand_to_numba(function: Callable[..., Any], role: str) -> Any:
+    """A dispatcher for this kernel.
+
+    Division follows IEEE (no exception inside a kernel) and fast-math is off: sums keep their written order, so that
+    results are the same bits everywhere.
+    """
+    import numba
+
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+    if role == "part":
+        return numba.njit(inline="always", **options)(function)
+    if role == "kernel":
+        options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+        return numba.njit(pipeline_class=_make_inner_compiler(), **options)(function)
+    usual_directory = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = cache_directory()
+    try:
+        return numba.njit(cache=True, no_cfunc_wrapper=True, **options)(function)
+    finally:
+        numba.config.CACHE_DIR = usual_directory
+
+
+_inner_compiler: Any = None
+
+# Calls that count who uses an array, in the code that Numba writes for LLVM.
+_COUNTING = re.compile(r'^ *call void @"?NRT_(?:incref|decref)"?\(.*\n', re.MULTILINE)
+
+
+def _make_inner_compiler() -> Any:
+    """A Numba compiler that leaves an inner kernel as it is, to be optimised once, within the entry that uses it.
+
+    Numba's own compiler optimises every kernel and makes machine code of it, and then again within each caller, which
+    takes several times as long. Inner kernels make no arrays and keep none, so who uses an array need not be counted
+    in them: in small nodes that took longer than the search. If Numba's insides change, its own compiler does as well.
+    """
+    global _inner_compiler
+    if _inner_compiler is not None:
+        return _inner_compiler
+    from llvmlite.binding import parse_assembly
+    from numba.core.cgutils import normalize_ir_text
+    from numba.core.codegen import JITCodeLibrary
+    from numba.core.compiler import Compiler
+
+    class NoEnvironment:
+        """Inner kernels raise and print nothing, so they need no environment."""
+
+        def set_env(self, name: str, environment: Any) -> None:
+            pass
+
+    class UnfinishedLibrary(JITCodeLibrary):  # type: ignore[misc, unused-ignore]
+        codegen = NoEnvironment()
+
+        def _optimize_final_module(self) -> None:
+            pass
+
+        def _finalize_final_module(self) -> None:
+            self._finalize_dynamic_globals()
+            self._finalized = True
+
+        def get_pointer_to_function(self, name: str) -> int:
+            return 0
+
+        def add_ir_module(self, ir_module: Any) -> None:
+            module = parse_assembly(_COUNTING.sub("", normalize_ir_text(str(ir_module))))
+            module.name = ir_module.name
+            module.verify()
+            self.add_llvm_module(module)
+
+    class InnerCompiler(Compiler):  # type: ignore[misc, unused-ignore]
+        def define_pipelines(self) -> Any:
+            self.state.library = UnfinishedLibrary(self.state.targetctx.codegen(), "kernel")
+            self.state.library.enable_object_caching()
+            return super().define_pipelines()
+
+    expected = ("_optimize_final_module", "_finalize_final_module", "_finalize_dynamic_globals", "add_ir_module")
+    as_expected = all(hasattr(JITCodeLibrary, name) for name in expected)
+    _inner_compiler = InnerCompiler if as_expected else Compiler
+    return _inner_compiler
+
+
+def build_struct(name: str, fields: Sequence[tuple[str, tuple[str, int]]]) -> Any:
+    """A compiled function that makes a struct with these fields (name, and type name with number of dimensions).
+
+    Kernels hand the struct on by reference. Its type's name is part of every kernel's symbol, so it is kept short.
+    """
+    import numba
+    from numba.experimental import structref
+
+    @structref.register
+    class StructType(numba.types.StructRef):  # type: ignore[misc, unused-ignore]
+        def __init__(self, typed: list[tuple[str, Any]]) -> None:
+            super().__init__(typed)
+            self.name = f"treewright.{name}.{hashlib.sha256(repr(typed).encode()).hexdigest()[:12]}"
+
+    def numba_type(dtype: str, n_dimensions: int) -> Any:
+        scalar = numba.from_dtype(np.dtype(dtype))
+        return numba.types.Array(scalar, n_dimensions, "C") if n_dimensions else scalar
+
+    struct = StructType([(field, numba_type(*kind)) for field, kind in fields])
+    new = structref.new
+    return numba.njit(inline="always")(lambda: new(struct))
+
+
+def kernel_sources(package: Path = PACKAGE) -> list[Path]:
+    """The files that may hold kernels, in sub-folders too; package files hold none."""
+    found = (path for name in KERNEL_PACKAGES for path in (package / name).rglob("*.py"))
+    return sorted(path for path in found if path.name != "__init__.py")
+
+
+def kernel_sources_digest(package: Path = PACKAGE) -> str:
+    """A short name for the state of all kernel sources and of what else shapes their machine code.
+
+    Numba's own cache looks only at the file of the function it compiles, so a change in a helper of another file
+    would leave stale code in use. A directory named by this digest cannot hold stale code.
+    """
+    import numba
+
+    digest = hashlib.sha256()
+    for path in kernel_sources(package):
+        digest.update(path.relative_to(package).as_posix().encode())
+        digest.update(path.read_bytes())
+    for setting in (numba.__version__, numba.config.BOUNDSCHECK, numba.config.OPT, numba.config.DEBUG):
+        digest.update(repr(setting).encode())
+    return digest.hexdigest()[:16]
+
+
+def cache_directory() -> str:
+    """Where compiled kernels are kept: NUMBA_CACHE_DIR, or the user's cache, or the temporary directory."""
+    home = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME")
+    for base in (Path(home) if home else Path.home() / ".cache", Path(tempfile.gettempdir())):
+        directory = base / "treewright" / kernel_sources_digest()
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+        except OSError:
+            continue
+        if os.access(directory, os.W_OK):
+            return str(directory)
+    return ""

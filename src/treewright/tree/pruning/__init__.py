@@ -1,0 +1,1 @@
+"""Pruning methods, each a function from a tree to a smaller tree."""

@@ -1,0 +1,137 @@
+"""The nested trees of a binary tree as R's rpart tells them: complexity, splits and relative error."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from treewright.tree.pruning.methods import cut, levels_of, node_risks
+from treewright.tree.tree import SplitKind, Tree
+
+
+@dataclass(frozen=True)
+class ComplexityTable:
+    """rpart's table of nested trees, from the root to the largest: a line each.
+
+    Attributes
+    ----------
+    cp : the complexity from which on a tree is kept, as a share of the root's risk.
+    splits : its number of splits.
+    relative_error : its risk as a share of the root's.
+    """
+
+    cp: np.ndarray
+    splits: np.ndarray
+    relative_error: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.cp)
+
+    def as_dict(self) -> dict[str, np.ndarray]:
+        """The table by columns, for a frame or a plot."""
+        return {"cp": self.cp, "splits": self.splits, "relative_error": self.relative_error}
+
+    def __str__(self) -> str:
+        lines = [f"{'CP':>10} {'nsplit':>6} {'rel error':>10}"]
+        for cp, splits, error in zip(self.cp, self.splits, self.relative_error, strict=True):
+            lines.append(f"{cp:10.6f} {splits:6d} {error:10.6f}")
+        return "\n".join(lines)
+
+
+def complexities_like_rpart(tree: Tree, alpha: float, risks: np.ndarray) -> np.ndarray:
+    """The complexity that rpart gives each node of a binary tree, 0 where it stops before.
+
+    rpart settles it while the tree grows: a node is given up when what its subtree can gain at best is not worth
+    `alpha`, and of the nodes below a son only the son itself is tried as a leaf. So its figures are those of the
+    weakest link except where only a part of a son's subtree should go first.
+    """
+    complexity = np.zeros(tree.n_nodes)
+    complexity[0] = risks[0]
+    best_risk, n_splits = risks.copy(), np.zeros(tree.n_nodes, dtype=np.int64)
+    bound = np.zeros(tree.n_nodes)
+    waiting = [(0, 0)]
+    while waiting:
+        node, phase = waiting.pop()
+        left, right = _sons(tree, node)
+        if phase == 0:
+            bound[node] = min(risks[node], complexity[node])
+            if bound[node] <= alpha or tree.kind[node] == SplitKind.LEAF:
+                complexity[node] = alpha
+                continue
+            complexity[left] = bound[node] - alpha
+            waiting += [(node, 1), (left, 0)]
+        elif phase == 1:
+            gained = max((risks[node] - best_risk[left]) / (n_splits[left] + 1), risks[node] - risks[left])
+            complexity[right] = min(gained, complexity[node]) - alpha
+            waiting += [(node, 2), (right, 0)]
+        else:
+            _settle_complexity(node, left, right, complexity, risks, best_risk, n_splits)
+            if complexity[node] <= alpha:
+                best_risk[node], n_splits[node] = risks[node], 0
+    return complexity
+
+
+def _sons(tree: Tree, node: int) -> tuple[int, int]:
+    """The children as rpart orders them: the one with the lower mean (of the class numbers) is the left."""
+    first = int(tree.first_child[node])
+    if tree.kind[node] == SplitKind.LEAF:
+        return -1, -1
+    means = (
+        tree.value[first : first + 2] @ np.arange(tree.value.shape[1])
+        if tree.target.is_classes
+        else (tree.value[first : first + 2, 0])
+    )
+    return (first, first + 1) if means[0] < means[1] else (first + 1, first)
+
+
+def _settle_complexity(
+    node: int,
+    left: int,
+    right: int,
+    complexity: np.ndarray,
+    risks: np.ndarray,
+    best_risk: np.ndarray,
+    n_splits: np.ndarray,
+) -> None:
+    """What a split is worth per leaf, after sons that are worth less have become leaves."""
+    risk = {left: best_risk[left], right: best_risk[right]}
+    splits = {left: n_splits[left], right: n_splits[right]}
+
+    def worth() -> float:
+        return float((risks[node] - risk[left] - risk[right]) / (splits[left] + splits[right] + 1))
+
+    weaker, stronger = (left, right) if complexity[right] > complexity[left] else (right, left)
+    if worth() > complexity[weaker]:
+        risk[weaker], splits[weaker] = risks[weaker], 0
+        if worth() > complexity[stronger]:
+            risk[stronger], splits[stronger] = risks[stronger], 0
+    complexity[node] = worth()
+    best_risk[node] = risk[left] + risk[right]
+    n_splits[node] = splits[left] + splits[right] + 1
+
+
+def complexity_table(tree: Tree, cp: float) -> ComplexityTable:
+    """The nested trees of a binary tree as rpart tells them, down to a least complexity."""
+    risks = node_risks(tree, "error")
+    root = float(risks[0])
+    alpha = cp * root
+    complexity = complexities_like_rpart(tree, alpha, risks)
+    if complexity[0] <= alpha or root <= 0.0:
+        return ComplexityTable(np.array([complexity[0] / root if root else cp]), np.array([0]), np.array([1.0]))
+    # A node is worth no more than the one above it.
+    split = np.zeros(tree.n_nodes, dtype=bool)
+    for level in levels_of(tree):
+        for node in level[tree.kind[level] != SplitKind.LEAF]:
+            above = int(tree.parent[node])
+            if above >= 0:
+                complexity[node] = min(complexity[node], complexity[above])
+            split[node] = complexity[node] > alpha and (above < 0 or split[above])
+    steps = np.unique(np.append(np.round(complexity[split], 15), alpha))[::-1]
+    splits, errors = [], []
+    for step in steps:
+        kept = split & (complexity > step * (1 + 1e-9))
+        splits.append(int(np.count_nonzero(kept)))
+        smaller = cut(tree, ~kept)
+        errors.append(float(node_risks(smaller, "error")[smaller.kind == SplitKind.LEAF].sum()))
+    return ComplexityTable(steps / root, np.array(splits), np.array(errors) / root)

@@ -1,0 +1,482 @@
+"""Pruning: from a tree to a smaller one. Each method decides which nodes become leaves; `cut` makes the new tree."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from treewright.tree.grow import answers_of, land, leaves_of
+from treewright.tree.tree import Node, SplitKind, Tree
+
+# Prices closer than this share of the root's risk are one step of the pruning sequence.
+SAME_PRICE = 1e-12
+
+
+def cut(tree: Tree, at: np.ndarray) -> Tree:
+    """The tree with these nodes as leaves; `at` is a flag per node."""
+    keep = np.zeros(tree.n_nodes, dtype=bool)
+    keep[0] = True
+    for level in levels_of(tree)[1:]:
+        above = tree.parent[level]
+        keep[level] = keep[above] & ~at[above]
+    index = np.cumsum(keep) - 1
+    leaf = (at | (tree.kind == SplitKind.LEAF))[keep]
+    first_child = np.where(leaf, 0, index[np.where(leaf, 0, tree.first_child[keep])])
+
+    def unless_leaf(array: np.ndarray, value: float) -> np.ndarray:
+        return np.where(leaf, np.array(value, dtype=array.dtype), array[keep])
+
+    return tree.replace(
+        kind=unless_leaf(tree.kind, SplitKind.LEAF),
+        column=unless_leaf(tree.column, -1),
+        threshold=unless_leaf(tree.threshold, math.nan),
+        first_child=first_child.astype(tree.first_child.dtype),
+        n_children=unless_leaf(tree.n_children, 0),
+        missing_branch=unless_leaf(tree.missing_branch, 0),
+        share=tree.share[keep],
+        set_start=unless_leaf(tree.set_start, -1),
+        weight=tree.weight[keep],
+        rows=tree.rows[keep],
+        impurity=tree.impurity[keep],
+        gain=unless_leaf(tree.gain, 0.0),
+        distribution=tree.distribution[keep],
+        surrogates=None if tree.surrogates is None else tree.surrogates.take(keep, leaf),
+    )
+
+
+def collapse(tree: Tree) -> Tree:
+    """Make a leaf of every node below which all leaves give its answer."""
+    answer = tree.label if tree.target.is_classes else tree.value[:, 0]
+    same = np.ones(tree.n_nodes, dtype=bool)
+    for level in reversed(levels_of(tree)[1:]):
+        above = tree.parent[level]
+        np.logical_and.at(same, above, same[level] & (answer[level] == answer[above]))
+    return cut(tree, same)
+
+
+def prune_where(tree: Tree, rule: Callable[[Node], bool]) -> Tree:
+    """Make a leaf of every node for which a rule of one's own holds."""
+    return cut(tree, np.array([bool(rule(tree.node(index))) for index in range(tree.n_nodes)]))
+
+
+def prune_by_reduced_error(tree: Tree, values: np.ndarray, answers: np.ndarray, weights: np.ndarray) -> Tree:
+    """Make a leaf of every node that is at least as good as its subtree on rows the tree was not grown from.
+
+    `answers` are class labels, or numbers; `values` as `table.read_like` returns them. From the leaves up
+    (Quinlan 1987).
+    """
+    landed = land(tree, values)
+    nodes, answers, weights = landed.nodes, answers[landed.rows], weights[landed.rows] * landed.parts
+    if tree.target.is_classes:
+        counts = np.zeros((tree.n_nodes, len(tree.target.classes)))
+        np.add.at(counts, (nodes, answers), weights)
+        lost = (_sum_upwards(tree, counts) * _cost_matrix(tree)[:, tree.label].T).sum(axis=1)
+        slack = 1e-6 * float(weights.mean())
+    else:
+        # Squared error of a node's answer m on its rows: sum of w (y - m)^2, from the sums of w, wy and wyy, all taken
+        # from the root's mean.
+        centred, mean = answers - tree.value[0, 0], tree.value[:, 0] - tree.value[0, 0]
+        sums = np.zeros((tree.n_nodes, 3))
+        np.add.at(sums, nodes, np.column_stack([weights, weights * centred, weights * centred**2]))
+        sums = _sum_upwards(tree, sums)
+        lost = sums[:, 2] - 2 * mean * sums[:, 1] + mean**2 * sums[:, 0]
+        slack = 1e-9 * float(lost[0])
+    # A row may stop at an inner node, which then answers in any case.
+    stopped = np.where(tree.kind[nodes] != SplitKind.LEAF, loss_at(tree, answers, weights)(nodes), 0.0)
+    own = np.bincount(nodes, stopped, minlength=tree.n_nodes)
+    return cut(tree, _no_worse_as_leaf(tree, lost, slack=slack, own=own))
+
+
+def collapse_by_errors(tree: Tree) -> Tree:
+    """Make a leaf of every node whose leaves are not better than itself on the training rows, as C4.5 always does."""
+    errors = training_errors(tree)
+    below = _sum_upwards(tree, np.where(tree.kind == SplitKind.LEAF, errors, 0.0))
+    return cut(tree, below >= errors - 0.001)
+
+
+def training_errors(tree: Tree) -> np.ndarray:
+    """Weight of the training rows at each node that are not of its class, or what they cost.
+
+    Rows that went whole down several branches count in each for its share only, so that nodes can be compared.
+    """
+    if tree.costs is not None:
+        return np.asarray((tree.distribution @ tree.costs).min(axis=1)) * tree.scale
+    return np.asarray(tree.weight - tree.distribution.max(axis=1)) * tree.scale
+
+
+# Normal deviates of some confidences, between which Quinlan's release 8 interpolates.
+R8_CONFIDENCES = (0.0, 0.001, 0.005, 0.01, 0.05, 0.10, 0.20, 0.40, 1.00)
+R8_DEVIATES = (4.0, 3.09, 2.58, 2.33, 1.65, 1.28, 0.84, 0.25, 0.00)
+
+
+def error_bounds(confidence: float, variant: str = "j48") -> tuple[float, float, float]:
+    """What `growth.raising.extra_errors` needs: the confidence, its normal deviate, and the share where all is wrong.
+
+    >>> error_bounds(0.25, "c4.5r8")
+    (0.25, 0.6925, 0.67)
+    """
+    from statistics import NormalDist
+
+    if variant == "c4.5r8":
+        return confidence, float(np.interp(confidence, R8_CONFIDENCES, R8_DEVIATES)), 0.67
+    confidence = float(np.float32(confidence))
+    if confidence <= 0.0:
+        return 0.0, 1e9, 1.0  # as far as a bound can go: all wrong
+    return confidence, NormalDist().inv_cdf(1.0 - confidence) if confidence <= 0.5 else 0.0, 1.0
+
+
+def extra_errors(n: float, errors: float, confidence: float, variant: str = "j48") -> float:
+    """Errors to be added to those seen among n rows for an upper bound at this confidence.
+
+    >>> round(extra_errors(14, 0, 0.25), 6), round(extra_errors(100, 10, 0.25), 6)
+    (1.319869, 2.749611)
+    """
+    from treewright.tree.pruning.raising import extra_errors as extra
+
+    return float(extra(float(n), float(errors), *error_bounds(confidence, variant)))
+
+
+def prune_by_estimated_error(tree: Tree, confidence: float, variant: str = "j48") -> Tree:
+    """C4.5's error-based pruning by subtree replacement: compare upper bounds of the error (Quinlan 1993)."""
+    errors = training_errors(tree)
+    weights = tree.weight * tree.scale
+    bounds = np.array(
+        [error + extra_errors(n, error, confidence, variant) for n, error in zip(weights, errors, strict=True)]
+    )
+    return cut(tree, _no_worse_as_leaf(tree, bounds, slack=0.1 + 1e-6))
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Training rows as a tree reads them: values, class labels and weights."""
+
+    values: np.ndarray
+    labels: np.ndarray
+    weights: np.ndarray
+
+
+# What the kernel of pruning keeps beside the arrays of the tree.
+ROOM_TO_PRUNE = ("last_below", "estimate", "counts")
+
+
+def prune_and_raise(tree: Tree, rows: Rows, confidence: float, variant: str = "j48") -> Tree:
+    """C4.5's error-based pruning with subtree raising: the largest branch may take the place of its parent.
+
+    `rows` are those the tree was grown from.
+    """
+    from treewright.runtime.forms import choose_form
+    from treewright.tree.pruning.raising import GrowingTree
+    from treewright.tree.pruning.raising import prune_and_raise as run
+
+    n_rows, n_classes = len(rows.values), len(tree.target.classes)
+    widest, depth = int(tree.n_children.max()) + 2, tree.depth + 2
+    n_categories = np.array([len(column.categories) for column in tree.columns], dtype=np.int64)
+    table = (np.ascontiguousarray(rows.values), rows.labels.astype(np.int64), n_categories)
+    names = [name for name in GrowingTree._fields if name not in ROOM_TO_PRUNE]
+    complete = not np.isnan(rows.values[:, np.unique(tree.column[tree.column >= 0])]).any()
+    room = 4 * n_rows
+    while True:
+        own = {name: np.array(getattr(tree, name)) for name in names}
+        last_below = tree.threshold + tree.tolerance
+        room_of_nodes = {"last_below": last_below, "estimate": np.zeros(tree.n_nodes), "counts": np.zeros(n_classes)}
+        mutable = GrowingTree(**own, **room_of_nodes)
+        arena = (np.empty(room, np.int64), np.empty(room), np.empty(room, np.int32))
+        arena[0][:n_rows], arena[1][:n_rows] = np.arange(n_rows), rows.weights
+        branches = (np.empty(widest), np.empty(widest, np.int64), np.empty(widest), np.empty(widest, np.int64))
+        stack = tuple(np.empty(depth * widest, np.int64) for _ in range(3))
+        frames = tuple(np.empty(depth, np.int64) for _ in range(5))
+        starts = np.empty(depth * widest, np.int64)
+        bounds = error_bounds(confidence, variant)
+        if choose_form(tree.n_nodes * 64)(run)(
+            table, mutable, arena, branches, stack, frames, starts, bounds, np.bool_(complete), np.int64(n_rows)
+        ):
+            return _rebuilt(tree, mutable._asdict())
+        room *= 2
+
+
+def _rebuilt(tree: Tree, arrays: dict[str, np.ndarray]) -> Tree:
+    """A tree of the nodes that can still be reached; what a raised split gained is worked out anew."""
+    first_child, n_children = arrays["first_child"], arrays["n_children"]
+    levels = [np.zeros(1, dtype=np.int64)]
+    while len(levels[-1]):
+        inner = levels[-1][n_children[levels[-1]] > 0]
+        below = [np.arange(first_child[node], first_child[node] + n_children[node]) for node in inner]
+        levels.append(np.concatenate(below) if below else np.empty(0, dtype=np.int64))
+    order = np.concatenate(levels)
+    place = np.zeros(tree.n_nodes, dtype=np.int64)
+    place[order] = np.arange(len(order))
+    leaf = n_children[order] == 0
+    kept = {name: arrays[name][order] for name in arrays if name not in ("category_sets", *ROOM_TO_PRUNE)}
+    for name, value in (("column", -1), ("threshold", math.nan), ("missing_branch", 0), ("set_start", -1), ("gain", 0)):
+        kept[name] = np.where(leaf, np.array(value, kept[name].dtype), kept[name])
+    kept["first_child"] = np.where(leaf, 0, place[kept["first_child"]]).astype(first_child.dtype)
+    changed = (arrays["distribution"] != tree.distribution).any(axis=1)[order] | (arrays["column"] != tree.column)[
+        order
+    ]
+    kept["impurity"] = np.where(changed, _impurity_of(tree)(kept["distribution"]), kept["impurity"])
+    smaller = tree.replace(**kept)
+    return smaller.replace(gain=_gains(smaller, np.array(smaller.gain), changed & ~leaf))
+
+
+def _impurity_of(tree: Tree) -> Callable[[np.ndarray], np.ndarray]:
+    """The impurity that a tree of classes was grown by: the one of the field that tells the figures of its nodes."""
+    measures = (_entropies, _gini_impurities, _error_rates)
+    off = [np.abs(measure(tree.distribution) - tree.impurity)[tree.rows > 0].max() for measure in measures]
+    return measures[int(np.argmin(off))]
+
+
+def _shares(distribution: np.ndarray) -> np.ndarray:
+    total = distribution.sum(axis=1, keepdims=True)
+    return np.divide(distribution, total, out=np.zeros_like(distribution), where=total > 0.0)
+
+
+def _entropies(distribution: np.ndarray) -> np.ndarray:
+    share = _shares(distribution)
+    return np.asarray(-(share * np.log2(np.where(share > 0.0, share, 1.0))).sum(axis=1))
+
+
+def _gini_impurities(distribution: np.ndarray) -> np.ndarray:
+    share = _shares(distribution)
+    return np.asarray((share * (1.0 - share)).sum(axis=1))
+
+
+def _error_rates(distribution: np.ndarray) -> np.ndarray:
+    return np.asarray(1.0 - _shares(distribution).max(axis=1))
+
+
+def _gains(tree: Tree, gain: np.ndarray, nodes: np.ndarray) -> np.ndarray:
+    for index in np.flatnonzero(nodes):
+        children = slice(tree.first_child[index], tree.first_child[index] + tree.n_children[index])
+        after = (tree.weight[children] * tree.impurity[children]).sum() / tree.weight[index]
+        gain[index] = max(tree.impurity[index] - after, 0.0)
+    return gain
+
+
+def prune_pessimistically(tree: Tree) -> Tree:
+    """Make a leaf of a node unless its subtree's errors, half an error added per leaf, are a standard error better.
+
+    From the root down (Quinlan 1987).
+    """
+    errors = training_errors(tree)
+    leaf = tree.kind == SplitKind.LEAF
+    below = _sum_upwards(tree, np.column_stack([np.where(leaf, errors, 0.0), leaf.astype(float)]))
+    corrected = below[:, 0] + 0.5 * below[:, 1]
+    weight = np.where(tree.weight > 0, tree.weight * tree.scale, 1.0)
+    deviation = np.sqrt(np.maximum(corrected * (weight - corrected) / weight, 0.0))
+    return cut(tree, errors + 0.5 <= corrected + deviation)
+
+
+def prune_by_description_length(tree: Tree) -> Tree:
+    """Keep a subtree only if it and the classes of its rows can be told in fewer bits than by a leaf.
+
+    The code of Mehta, Rissanen and Agrawal (1995): a bit per node for its kind, the column and the place of a split,
+    and for a leaf the classes of its rows.
+    """
+    n_classes = len(tree.target.classes)
+    scaled = tree.distribution * tree.scale[:, None]
+    leaf_bits = 1.0 + np.array([_class_bits(counts, n_classes) for counts in scaled])
+    sizes = np.array([max(len(column.categories), 2) for column in tree.columns], dtype=float)
+    inner = tree.kind != SplitKind.LEAF
+    split_bits = np.zeros(tree.n_nodes)
+    column = tree.column[inner]
+    # A set of categories takes a bit per category, a threshold one of the gaps between the rows of its node.
+    place = np.where(
+        tree.kind[inner] == SplitKind.SUBSET, sizes[column], np.log2(np.maximum(tree.weight[inner] - 1.0, 1.0))
+    )
+    place = np.where(tree.kind[inner] == SplitKind.MULTIWAY, 0.0, place)
+    split_bits[inner] = 1.0 + math.log2(len(tree.columns)) + place
+    return cut(tree, _no_worse_as_leaf(tree, leaf_bits, own=split_bits))
+
+
+def _class_bits(counts: np.ndarray, n_classes: int) -> float:
+    total = float(counts.sum())
+    if total <= 0.0:
+        return 0.0
+    data = sum(float(count) * math.log2(total / float(count)) for count in counts if count > 0.0)
+    shape = math.log2(math.pi) * n_classes / 2.0 - math.lgamma(n_classes / 2.0) / math.log(2.0)
+    return data + max((n_classes - 1) / 2.0 * math.log2(total / 2.0) + shape, 0.0)
+
+
+def write_lines(columns: dict[str, np.ndarray]) -> str:
+    """Columns of numbers as a table to be printed."""
+    names = list(columns)
+    lines = [" ".join(f"{name:>16}" for name in names)]
+    for cells in zip(*columns.values(), strict=True):
+        lines.append(" ".join(f"{cell:16d}" if isinstance(cell, np.integer) else f"{cell:16.6f}" for cell in cells))
+    return "\n".join(lines)
+
+
+@dataclass(frozen=True, repr=False)
+class PruningPath:
+    """The nested trees of cost-complexity pruning, from the whole tree to its root: a line each.
+
+    Attributes
+    ----------
+    alphas : the price per leaf from which on a tree is the best.
+    leaves : its number of leaves.
+    risks : its share of wrong answers, its mean squared error, or its impurity, on the training rows.
+    validation : its share of wrong answers, or its mean squared error, on other rows, if some were given.
+    """
+
+    alphas: np.ndarray
+    leaves: np.ndarray
+    risks: np.ndarray
+    tree: Tree
+    node_alphas: np.ndarray
+    validation: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        return len(self.alphas)
+
+    @property
+    def prices(self) -> np.ndarray:
+        """A price for each step of the sequence: the geometric mean of those where it begins and ends."""
+        return np.append(np.sqrt(self.alphas[:-1] * self.alphas[1:]), np.inf)
+
+    @property
+    def trees(self) -> list[Tree]:
+        """All trees of the sequence, each nested in the one before."""
+        slack = SAME_PRICE * max(abs(float(self.risks[-1])), 1e-300)
+        return [cut(self.tree, self.node_alphas <= alpha + slack) for alpha in self.alphas]
+
+    def as_dict(self) -> dict[str, np.ndarray]:
+        """The table by columns, for a frame or a plot."""
+        columns = {"leaves": self.leaves, "alpha": self.alphas, "training_error": self.risks}
+        return columns if self.validation is None else {**columns, "validation_error": self.validation}
+
+    def __repr__(self) -> str:
+        return f"PruningPath(of {len(self)} trees, from {self.leaves[0]} leaves to {self.leaves[-1]})"
+
+    def __str__(self) -> str:
+        return write_lines(self.as_dict())
+
+
+def node_risks(tree: Tree, risk: str) -> np.ndarray:
+    """The risk of each node as a leaf, as a share of all weight: its errors, or its impurity."""
+    by_error = risk == "error" and tree.target.is_classes
+    lost = training_errors(tree) if by_error else tree.impurity * tree.weight * tree.scale
+    return np.where(tree.rows > 0, lost, 0.0) / tree.weight[0]
+
+
+def weakest_links(tree: Tree, risk: str = "error") -> tuple[np.ndarray, PruningPath]:
+    """The price at which each inner node disappears (infinite at a leaf), and the sequence of trees."""
+    from treewright.runtime.forms import choose_form
+    from treewright.tree.pruning.weakest_link import order_of_pruning
+
+    n = tree.n_nodes
+    risks = node_risks(tree, risk)
+    alphas, steps = np.full(n, np.inf), np.empty((n, 3))
+    room = (np.empty(n), np.empty(n, np.int64), np.empty(n), *(np.empty(n, np.int64) for _ in range(3)))
+    links = (tree.parent, tree.first_child, tree.n_children)
+    n_steps = choose_form(n)(order_of_pruning)(*links, risks, *room, alphas, steps)
+    leaf = tree.kind == SplitKind.LEAF
+    whole = np.array([[0.0, tree.n_leaves, risks[leaf].sum()]])
+    steps = np.concatenate([whole, steps[:n_steps]])
+    # Steps of one price are one step; the last of them counts.
+    last = np.append(np.diff(steps[:, 0]) > SAME_PRICE * max(abs(risks[0]), 1e-300), True)
+    path = PruningPath(steps[last, 0], steps[last, 1].astype(np.int64), steps[last, 2], tree, alphas)
+    return alphas, path
+
+
+def validate_path(
+    tree: Tree, path: PruningPath, values: np.ndarray, answers: np.ndarray, weights: np.ndarray
+) -> np.ndarray:
+    """The mean loss of each tree of the sequence on some rows."""
+    if (tree.missing_branch < 0).any():
+        # Parts of a row are in several leaves, so that each tree must answer for itself.
+        losses = [weights @ _losses(smaller, values, answers) for smaller in path.trees]
+        return np.array(losses) / weights.sum()
+    loss = loss_at(tree, answers, weights)
+    sums = losses_by_price(tree, path.node_alphas, path.prices, leaves_of(tree, values), loss)
+    return np.asarray(sums[:, 0] / weights.sum())
+
+
+def loss_at(tree: Tree, answers: np.ndarray, weights: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """A function of a node per row: what its answer loses by being wrong, or its squared error."""
+    if tree.target.is_classes:
+        costs = _cost_matrix(tree)
+        return lambda node: np.asarray(weights * costs[answers, tree.label[node]])
+    return lambda node: np.asarray(weights * (tree.value[node, 0] - answers) ** 2)
+
+
+def _cost_matrix(tree: Tree) -> np.ndarray:
+    """What each answer costs for each class; 1 for every wrong one unless the tree knows better."""
+    return tree.costs if tree.costs is not None else 1.0 - np.eye(len(tree.target.classes))
+
+
+def _losses(tree: Tree, values: np.ndarray, answers: np.ndarray) -> np.ndarray:
+    """What the tree's answer loses for each row."""
+    said = answers_of(tree, values)
+    if not tree.target.is_classes:
+        return np.asarray((said[:, 0] - answers) ** 2)
+    return np.asarray(_cost_matrix(tree)[answers, tree.labels_for(said)])
+
+
+def prune_by_cost_complexity(tree: Tree, alpha: float, risk: str = "error") -> Tree:
+    """The smallest tree with the least risk plus alpha per leaf (Breiman et al. 1984)."""
+    alphas, _ = weakest_links(tree, risk)
+    slack = SAME_PRICE * max(abs(float(node_risks(tree, risk)[0])), 1e-300)
+    return cut(tree, alphas <= alpha + slack)
+
+
+def levels_of(tree: Tree) -> list[np.ndarray]:
+    """The nodes of each depth."""
+    order = np.argsort(tree.depth_of, kind="stable")
+    return np.split(order, np.cumsum(np.bincount(tree.depth_of))[:-1])
+
+
+def _sum_upwards(tree: Tree, sums: np.ndarray) -> np.ndarray:
+    """Add to every node what stands in the nodes below it."""
+    sums = np.array(sums)
+    for level in reversed(levels_of(tree)[1:]):
+        np.add.at(sums, tree.parent[level], sums[level])
+    return sums
+
+
+def _no_worse_as_leaf(
+    tree: Tree, as_leaf: np.ndarray, slack: float = 1e-9, own: np.ndarray | None = None
+) -> np.ndarray:
+    """From the leaves up: the nodes whose loss as a leaf is at most what their branches, pruned already, lose.
+
+    `own` is what a split costs in itself.
+    """
+    cut_here = np.zeros(tree.n_nodes, dtype=bool)
+    best = np.zeros(tree.n_nodes) if own is None else np.array(own)
+    leaf = tree.kind == SplitKind.LEAF
+    best[leaf] = as_leaf[leaf]
+    for level in reversed(levels_of(tree)):
+        inner = level[~leaf[level]]
+        cut_here[inner] = as_leaf[inner] <= best[inner] + slack
+        best[inner[cut_here[inner]]] = as_leaf[inner[cut_here[inner]]]
+        if level[0] > 0:
+            np.add.at(best, tree.parent[level], best[level])
+    return cut_here
+
+
+def losses_by_price(
+    tree: Tree, alphas: np.ndarray, prices: np.ndarray, leaves: np.ndarray, loss: Callable[[np.ndarray], np.ndarray]
+) -> np.ndarray:
+    """For each of the ascending prices per leaf, the rows' losses and squared losses in the tree pruned at it.
+
+    `alphas` are those of `weakest_links`, `leaves` tells each row's leaf in the whole tree, and `loss` gives every
+    row's loss at a node of its own. A node answers for a row from its own price up to that of its parent, so one
+    way from the leaves to the root serves all prices.
+    """
+    sums = np.zeros((len(prices) + 1, 2))
+    node = np.array(leaves)
+    begins = np.zeros(len(node), dtype=np.int64)
+    slack = SAME_PRICE * max(float(np.max(alphas[np.isfinite(alphas)], initial=0.0)), 1e-300)
+    while (node >= 0).any():
+        above = np.where(node >= 0, tree.parent[node], -1)
+        ends = np.where(above >= 0, np.searchsorted(prices, alphas[above] - slack), len(prices))
+        here = (node >= 0) & (ends > begins)
+        lost = loss(np.where(node >= 0, node, 0))[here]
+        for power in (0, 1):
+            np.add.at(sums[:, power], begins[here], lost ** (power + 1))
+            np.add.at(sums[:, power], ends[here], -(lost ** (power + 1)))
+        begins = np.maximum(begins, ends)
+        node = above
+    return np.cumsum(sums, axis=0)[:-1]

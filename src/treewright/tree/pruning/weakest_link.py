@@ -1,0 +1,102 @@
+"""Weakest-link pruning: in which order, and at which price per leaf, the inner nodes of a tree become leaves."""
+
+from __future__ import annotations
+
+from treewright.runtime.jit import entry, kernel
+
+
+@kernel
+def price(node, risk, below, leaves):
+    """What a subtree saves per leaf it has more than the node alone (Breiman et al. 1984)."""
+    return max((risk[node] - below[node]) / (leaves[node] - 1), 0.0)
+
+
+@kernel
+def cheaper(a, b, prices):
+    return prices[a] < prices[b] or (prices[a] == prices[b] and a > b)
+
+
+@kernel
+def sift(heap, place, prices, at, size):
+    """Bring the entry at this place of the heap to where it belongs, up or down."""
+    node = heap[at]
+    while at > 0 and cheaper(node, heap[(at - 1) // 2], prices):
+        heap[at] = heap[(at - 1) // 2]
+        place[heap[at]] = at
+        at = (at - 1) // 2
+    while 2 * at + 1 < size:
+        child = 2 * at + 1
+        if child + 1 < size and cheaper(heap[child + 1], heap[child], prices):
+            child += 1
+        if not cheaper(heap[child], node, prices):
+            break
+        heap[at] = heap[child]
+        place[heap[at]] = at
+        at = child
+    heap[at] = node
+    place[node] = at
+
+
+@kernel
+def take_out(node, heap, place, prices, size):
+    """Remove a node from the heap; returns the new size."""
+    at = place[node]
+    place[node] = -1
+    size -= 1
+    if at < size:
+        heap[at] = heap[size]
+        place[heap[at]] = at
+        sift(heap, place, prices, at, size)
+    return size
+
+
+@entry
+def order_of_pruning(parent, first_child, n_children, risk, below, leaves, prices, heap, place, stack, alphas, steps):
+    """Prune the tree link by link, the weakest first, until the root is left.
+
+    Fills `alphas` with the price at which each inner node disappears or becomes a leaf, and `steps` with a line per
+    step: the price, the leaves left, and the risk left. The other arrays are room to work in, one entry per node.
+    Returns the number of steps.
+    """
+    size = 0
+    for node in range(len(risk) - 1, -1, -1):
+        place[node] = -1
+        below[node], leaves[node] = (risk[node], 1) if n_children[node] == 0 else (0.0, 0)
+        for child in range(first_child[node], first_child[node] + n_children[node]):
+            below[node] += below[child]
+            leaves[node] += leaves[child]
+        if n_children[node] > 0:
+            prices[node] = price(node, risk, below, leaves)
+            heap[size] = node
+            place[node] = size
+            size += 1
+            sift(heap, place, prices, size - 1, size)
+    alpha = 0.0
+    n_steps = 0
+    while size > 0:
+        weakest = heap[0]
+        alpha = max(alpha, prices[weakest])
+        saved, fewer = risk[weakest] - below[weakest], leaves[weakest] - 1
+        above = weakest
+        while above >= 0:
+            below[above] += saved
+            leaves[above] -= fewer
+            if above != weakest:
+                prices[above] = price(above, risk, below, leaves)
+                sift(heap, place, prices, place[above], size)
+            above = parent[above]
+        stack[0] = weakest
+        waiting = 1
+        while waiting > 0:
+            waiting -= 1
+            node = stack[waiting]
+            if n_children[node] == 0 or place[node] < 0:
+                continue
+            size = take_out(node, heap, place, prices, size)
+            alphas[node] = alpha
+            for child in range(first_child[node], first_child[node] + n_children[node]):
+                stack[waiting] = child
+                waiting += 1
+        steps[n_steps, 0], steps[n_steps, 1], steps[n_steps, 2] = alpha, leaves[0], below[0]
+        n_steps += 1
+    return n_steps
