@@ -90,6 +90,7 @@ def _plant(columns: Sequence[Column], target: Target, description: Any) -> Tree:
             arrays["set_start"][node] = len(words)
             words += _bit_set([column.categories.index(category) for category in by], len(column.categories))
     return Tree(
+        criterion="information_gain" if target.is_classes else "squared_error",
         columns=tuple(columns),
         target=target,
         category_sets=np.array(words, dtype=np.uint64),

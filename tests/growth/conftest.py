@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from treewright.engines.exact.criteria import CRITERIA, OWN
+from treewright.engines.criteria import CODES, OWN
 from treewright.engines.exact.layout import MULTIWAY, ONE_VS_REST, SUBSET
 from treewright.engines.exact.workspace import Recipe
 
@@ -20,7 +20,7 @@ def make_recipe():
     def make(criterion: str | Callable = "gini", categorical: str = "subset", **choices) -> Recipe:
         own = callable(criterion)
         recipe = Recipe(
-            criterion=OWN if own else CRITERIA[criterion],
+            criterion=OWN if own else CODES[criterion],
             categorical=int(CATEGORICAL[categorical]),
             class_boundaries=False,
             random_cuts=False,

@@ -196,7 +196,7 @@ def tables(draw, target):
 
 def check_root(make_recipe, table, criterion, mode, gaps, min_leaf):
     columns, lines, target, weights = table
-    options = {"recipe": make_recipe(criterion, mode, max_depth=1, min_samples_leaf=min_leaf, gaps=GAPS[gaps])}
+    options = {"recipe": make_recipe(criterion, mode, max_depth=1, min_samples_leaf=min_leaf, strategy=GAPS[gaps])}
     if criterion in CLASS_CRITERIA + OWN_CLASS_CRITERIA:
         n_classes = max(2, max(target) + 1)
         options |= {"labels": np.array(target, np.uint16), "n_classes": n_classes}

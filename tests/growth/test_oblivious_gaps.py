@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from treewright.engines.exact.layout import ALL_BRANCHES, EVERY_VALUE, FRACTIONAL, LEARNED, OWN_BRANCH, SURROGATE
+from treewright.engines.missing_values import ALL_BRANCHES, EVERY_VALUE, FRACTIONAL, LEARNED, OWN_BRANCH, SURROGATE
 from treewright.insight import measures
 from treewright.table.column import Column, Kind
 from treewright.tree import SplitKind, Target
@@ -144,7 +144,7 @@ def asked_by(tree, node, values):
 
 def grown(make_recipe, table, criterion, categorical, gaps, depth=3, n_classes=3, oblivious=True):
     values, target, weights = table
-    recipe = make_recipe(criterion, categorical, max_depth=depth, gaps=int(GAPS[gaps]))
+    recipe = make_recipe(criterion, categorical, max_depth=depth, strategy=int(GAPS[gaps]))
     options = {"recipe": recipe, "weights": weights, "oblivious": oblivious}
     if criterion in NUMBERS:
         return grow(COLUMNS, values, Target("y"), numbers=target.astype(float), **options)
@@ -291,7 +291,7 @@ def test_both_forms_of_the_kernels_and_any_number_of_threads_grow_the_same_tree(
     values[random.random(values.shape) < 0.3] = np.nan
     target = (np.nan_to_num(values[:, 0]) > 0) + (random.random(300) < 0.2)
     monkeypatch.setattr("treewright.engines.exact.oblivious.MIN_CELLS_FOR_THREADS", 1)
-    recipe = make_recipe("gini", "subset", max_depth=5, gaps=int(GAPS[gaps]))
+    recipe = make_recipe("gini", "subset", max_depth=5, strategy=int(GAPS[gaps]))
     trees = []
     for form, n_jobs in (("0", 1), ("1", 1), ("1", 2)):
         monkeypatch.setenv("TREEWRIGHT_COMPILE", form)
@@ -311,7 +311,7 @@ def test_a_level_of_parts_of_rows_worked_out_by_hand(make_recipe):
         values,
         Target("y", ("a", "b")),
         oblivious=True,
-        recipe=make_recipe("gini", "subset", max_depth=1, gaps=int(FRACTIONAL)),
+        recipe=make_recipe("gini", "subset", max_depth=1, strategy=int(FRACTIONAL)),
         labels=np.array([0, 0, 1, 1], np.uint16),
         n_classes=2,
         weights=np.ones(4),

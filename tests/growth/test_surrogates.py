@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from treewright import C45Classifier, DecisionTreeClassifier, DecisionTreeRegressor, ID3Classifier
-from treewright.engines.exact.layout import SURROGATE
+from treewright.engines.missing_values import SURROGATE
 from treewright.table import read_like
 from treewright.table.column import Column, Kind
 from treewright.tree import Node, SplitKind, Target, Tree
@@ -40,7 +40,7 @@ def tables(draw):
 
 def grown(make_recipe, table, mode, **choices) -> Tree:
     values, target, weights = table
-    recipe = make_recipe("gini", mode, gaps=int(SURROGATE), **choices)
+    recipe = make_recipe("gini", mode, strategy=int(SURROGATE), **choices)
     labels = target.astype(np.uint16)
     return grow(COLUMNS, values, Target("y", (0, 1, 2)), recipe=recipe, weights=weights, labels=labels, n_classes=3)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -35,6 +37,25 @@ class Bins(NamedTuple):
     cuts: np.ndarray  # float64: code k of a column of numbers goes up to its k-th cut, which belongs to it
     cut_start: np.ndarray  # int64[column + 1]
     code_values: np.ndarray  # float64[column, code]: a number that stands for the code; infinity for missing
+
+
+@dataclass(frozen=True, eq=False)
+class BinnedTable:
+    """A table in bytes: how its columns are coded, and the codes. Made once per fit and handed on."""
+
+    bins: Bins
+    codes: np.ndarray  # uint8[column, row]
+
+    @cached_property
+    def codes_by_row(self) -> np.ndarray:
+        """The codes with a line per row, as rows walk down trees."""
+        return np.ascontiguousarray(self.codes.T)
+
+
+def bin_table(run: Run, columns: Sequence[Column], values: np.ndarray, n_bins: int, n_threads: int) -> BinnedTable:
+    """Choose the bins of all columns of a table and code its rows."""
+    bins = place_bins(columns, values, n_bins, n_threads)
+    return BinnedTable(bins, code_rows(run, bins, values, n_threads, by_column=True))
 
 
 def can_be_binned(columns: Sequence[Column]) -> bool:

@@ -64,7 +64,7 @@ def refuse_unseen(columns: Sequence[Column], values: np.ndarray, X: Any, others:
 def fill_gaps(training: Training, plan: Plan) -> tuple[Training, Filling | None]:
     """The training rows without gaps, and how to fill those of others; unchanged if the strategy fills nothing."""
     strategy, middle = plan.missing if isinstance(plan.missing, tuple) else (plan.missing, "median")
-    if strategy not in ("majority", "class_majority", "model"):
+    if not plan.strategy.imputes:
         return training, None
     usual = _usual_values(training, middle, np.ones(len(training.values), dtype=bool))
     gaps = np.isnan(training.values)

@@ -8,28 +8,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
+from treewright.engines.criteria import CODES, OWN, criteria_of
+from treewright.engines.missing_values import STRATEGIES, MissingStrategy
+from treewright.tree.tree import UNSEEN
+
 if TYPE_CHECKING:
     from treewright.encoding.ranks import Grid
     from treewright.engines.exact.workspace import Recipe
 
-CLASS_CRITERIA = ("gini", "information_gain", "gain_ratio", "error")
-NUMBER_CRITERIA = ("squared_error", "sdr", "absolute_error", "poisson")
+CLASS_CRITERIA = criteria_of(classes=True)
+NUMBER_CRITERIA = criteria_of(classes=False)
 CATEGORICAL = ("subset", "multiway", "one_vs_rest")
 
-# What becomes of missing values, and of categories that were not there in training.
-MISSING = (
-    "learned",
-    "fractional",
-    "majority",
-    "class_majority",
-    "every_value",
-    "all_branches",
-    "model",
-    "branch",
-    "surrogate",
-    "error",
-)
-UNSEEN = ("as_missing", "stop", "majority", "error")
+# What becomes of missing values.
+MISSING = tuple(STRATEGIES)
 
 # Deeper than any tree can be, and still a depth that the growth room can hold.
 NO_DEPTH_LIMIT = 2**31 - 1
@@ -81,6 +73,11 @@ class Plan:
         return self.candidates if isinstance(self.candidates, tuple) else None
 
     @property
+    def strategy(self) -> MissingStrategy:
+        """What becomes of missing values."""
+        return STRATEGIES[self.missing if isinstance(self.missing, str) else self.missing[0]]
+
+    @property
     def is_random(self) -> bool:
         """Whether the seed can make a difference."""
         return self.splitter != "best" or self.max_features is not None
@@ -89,7 +86,6 @@ class Plan:
         """The recipe for a table of this size."""
         # Imported here because only growing needs them.
         from treewright.engines.exact import layout
-        from treewright.engines.exact.criteria import CRITERIA, OWN
         from treewright.engines.exact.workspace import Recipe
 
         modes = {
@@ -97,16 +93,9 @@ class Plan:
             "subset": layout.SUBSET,
             "one_vs_rest": layout.ONE_VS_REST,
         }
-        gaps = {
-            "fractional": layout.FRACTIONAL,
-            "every_value": layout.EVERY_VALUE,
-            "all_branches": layout.ALL_BRANCHES,
-            "branch": layout.OWN_BRANCH,
-            "surrogate": layout.SURROGATE,
-        }
         among = self.splitter[1] if isinstance(self.splitter, tuple) else 1
         return Recipe(
-            criterion=CRITERIA[self.criterion] if isinstance(self.criterion, str) else OWN,
+            criterion=CODES[self.criterion] if isinstance(self.criterion, str) else OWN,
             categorical=int(modes[self.categorical]),
             class_boundaries=self.candidates == "class_boundaries",
             random_cuts=self.splitter == "random",
@@ -118,7 +107,7 @@ class Plan:
             max_leaf_nodes=min(self.max_leaf_nodes or 0, NO_DEPTH_LIMIT),
             max_features=_columns(self.max_features, n_columns),
             quinlan=self.quinlan,
-            gaps=int(gaps[self.missing]) if self.missing in gaps else int(layout.LEARNED),
+            strategy=int(self.strategy.code),
             max_p_value=self.max_p_value,
             own=0 if isinstance(self.criterion, str) else self.criterion,
         )

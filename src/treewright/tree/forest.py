@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from treewright.encoding.bins import Bins
-from treewright.engines.forest.engine import ForestPart
+from treewright.engines.packed.trees import GrownTrees, PackedTrees
 from treewright.engines.packed.walk import (
     BYTE_MASK,
     CHILD_SHIFT,
@@ -49,7 +49,8 @@ class Forest:
 
     Attributes
     ----------
-    columns, target : what the trees ask and answer.
+    columns, target : what the trees test and predict.
+    criterion : what they were grown by; "gradient" in boosting.
     bins : how columns are coded.
     nodes : one word per node, as `growth.forest_walk` describes it, tree after tree.
     node_start : where the nodes of each tree begin, and the end.
@@ -60,11 +61,11 @@ class Forest:
     leaf_spread : for numbers, the sum of squares around it.
     leaf_end, entry_class, entry_share : of more classes, or under entropy, the shares of those that occur in a leaf.
     gains : what the splits of each column gained in each tree.
-    by_entropy : whether impurity is told as entropy.
     """
 
     columns: tuple[Column, ...]
     target: Target
+    criterion: str
     bins: Bins
     nodes: np.ndarray
     node_start: np.ndarray
@@ -79,7 +80,6 @@ class Forest:
     entry_class: np.ndarray
     entry_share: np.ndarray
     gains: np.ndarray
-    by_entropy: bool = False
 
     def __post_init__(self) -> None:
         _check(self)
@@ -108,7 +108,7 @@ class Forest:
 
     @classmethod
     def of(
-        cls, columns: tuple[Column, ...], target: Target, bins: Bins, parts: list[ForestPart], by_entropy: bool = False
+        cls, columns: tuple[Column, ...], target: Target, criterion: str, bins: Bins, parts: list[GrownTrees]
     ) -> Forest:
         """A forest of grown trees."""
         before = np.cumsum([np.zeros(4, np.int64), *(part.ends[-1] for part in parts)], axis=0)
@@ -120,18 +120,24 @@ class Forest:
         return cls(
             columns=columns,
             target=target,
+            criterion=criterion,
             bins=bins,
             node_start=np.append(0, ends[:, 0]),
             leaf_start=np.append(0, ends[:, 1]),
             node_set=np.concatenate(node_sets),
             leaf_end=np.concatenate(leaf_ends),
-            by_entropy=by_entropy,
             **joined,
         )
 
+    @property
+    def packed(self) -> PackedTrees:
+        """The arrays that a row meets on its way down."""
+        arrays = {name: getattr(self, name) for name in PackedTrees._fields if name != "n_outputs"}
+        return PackedTrees(**arrays, n_outputs=len(self.target.classes) if len(self.leaf_end) else 1)
+
     def can_take(self, other: Forest) -> bool:
         """Whether another forest codes the same columns alike, so that its trees can stand beside these."""
-        alike = self.columns == other.columns and self.by_entropy == other.by_entropy
+        alike = self.columns == other.columns and self.criterion == other.criterion
         return alike and np.array_equal(self.bins.cuts, other.bins.cuts)
 
     def with_more(self, other: Forest) -> Forest:
@@ -154,9 +160,9 @@ class Forest:
 
     def leaves(self, codes: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
         """The leaf that each coded row reaches in each tree, counted within the tree."""
-        from treewright.engines.forest.engine import leaves_of_rows
+        from treewright.engines.packed.predict import leaves_of_rows
 
-        return leaves_of_rows(_compiled(), codes, self, _threads(len(codes), n_jobs))
+        return leaves_of_rows(_compiled(), codes, self.packed, _threads(len(codes), n_jobs))
 
     def answers(
         self, codes: np.ndarray, *, majority: bool = False, bags: np.ndarray | None = None, n_jobs: int | None = None
@@ -191,9 +197,9 @@ class Forest:
     def _add_up(
         self, codes: np.ndarray, majority: bool, bags: np.ndarray | None, n_jobs: int | None
     ) -> tuple[np.ndarray, np.ndarray]:
-        from treewright.engines.forest.engine import answer_rows
+        from treewright.engines.packed.predict import answer_rows
 
-        return answer_rows(_compiled(), codes, self, majority, _threads(len(codes), n_jobs), bags)
+        return answer_rows(_compiled(), codes, self.packed, majority, _threads(len(codes), n_jobs), bags)
 
 
 def _compiled() -> Any:
@@ -230,6 +236,7 @@ def tree_of(forest: Forest, index: int) -> Tree:
     return Tree(
         columns=forest.columns,
         target=forest.target,
+        criterion=forest.criterion,
         kind=kind,
         column=np.where(leaf, np.int32(-1), column),
         threshold=_thresholds(forest, splits & ~is_set, column, cut),
@@ -310,7 +317,7 @@ def _describe(forest: Forest, leaf: np.ndarray, child: np.ndarray, leaves: np.nd
 
 
 def _impurity(forest: Forest, shares: np.ndarray) -> np.ndarray:
-    if not forest.by_entropy:
+    if forest.criterion == "gini":
         return np.asarray(1.0 - (shares**2).sum(axis=1))
     logarithms = np.log2(shares, where=shares > 0.0, out=np.zeros_like(shares))
     return np.asarray(-(shares * logarithms).sum(axis=1))

@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treewright.engines.criteria import NAMES
+from treewright.engines.criteria import OWN as OWN_CODE
+from treewright.engines.exact.own_criterion import name_of
 from treewright.table.column import Column
-from treewright.tree.tree import Surrogates, Target, Tree
+from treewright.tree.tree import OWN, Surrogates, Target, Tree
 
 if TYPE_CHECKING:
     from treewright.engines.exact.engine import GrownSurrogates
+    from treewright.engines.exact.workspace import Recipe
 
 
 def grow(
@@ -22,21 +26,26 @@ def grow(
     oblivious: bool = False,
     unseen: str = "as_missing",
     rows_of_file: int | None = None,
+    recipe: Recipe,
     **options: Any,
 ) -> Tree:
     """Grow a tree; `options` are those of `growth.engine.grow_tree`."""
     if oblivious:
         from treewright.engines.exact.oblivious import grow_oblivious
 
-        grown = grow_oblivious(columns, values, **options)
+        grown = grow_oblivious(columns, values, recipe=recipe, **options)
     else:
         from treewright.engines.exact.engine import grow_tree
 
-        grown = grow_tree(columns, values, rows_of_file=rows_of_file, **options)
+        grown = grow_tree(columns, values, recipe=recipe, rows_of_file=rows_of_file, **options)
     arrays = {field.name: getattr(grown, field.name) for field in fields(grown)}
     found = arrays.pop("surrogates")
     if found is not None:
         arrays["surrogates"] = take_surrogates(found)
+    if recipe.criterion == OWN_CODE:
+        arrays |= {"criterion": OWN, "own_criterion": name_of(recipe.own)}
+    else:
+        arrays["criterion"] = NAMES[recipe.criterion]
     return Tree(columns=columns, target=target, unseen=unseen, **arrays)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from treewright.engines.criteria import CRITERIA
 from treewright.table.column import Column, write_number
 from treewright.tree.imputation import Filling
 
@@ -126,8 +127,10 @@ class Tree:
 
     Attributes
     ----------
-    columns : the columns the tree may ask about.
-    target : what it answers.
+    columns : the columns the tree may test.
+    target : what it predicts.
+    criterion : what impurity and gain are figures of: a name of `engines.criteria.CRITERIA`, "gradient" in boosting, or
+        "own" for a function of the user's, whose name is `own_criterion`.
     kind : a `SplitKind` per node.
     column : index of the tested column, -1 at a leaf.
     threshold : for threshold splits; for ordered columns the index of the last category on the first side.
@@ -149,13 +152,13 @@ class Tree:
     costs : what it costs to answer one class (a column each) for another (a row each); None if all errors are alike.
     smoothing : how class shares are kept from 0 and 1: ("laplace", rows to add per class), ("m_estimate", rows to add
         in all, spread as at the root), or None.
-    own_criterion : the name of the user's function that impurity and gain are figures of, None for a known criterion.
 
     >>> from treewright.table.column import Kind
     >>> whole = np.zeros(3, dtype=np.int64)
     >>> stump = Tree(
     ...     columns=(Column("humidity", Kind.NUMERIC),),
     ...     target=Target("play", ("no", "yes")),
+    ...     criterion="information_gain",
     ...     kind=np.array([SplitKind.THRESHOLD, SplitKind.LEAF, SplitKind.LEAF]),
     ...     column=np.array([0, -1, -1]),
     ...     threshold=np.array([83.5, np.nan, np.nan]),
@@ -179,6 +182,7 @@ class Tree:
 
     columns: tuple[Column, ...]
     target: Target
+    criterion: str
     kind: np.ndarray
     column: np.ndarray
     threshold: np.ndarray
@@ -567,7 +571,18 @@ def _counts_within(lengths: np.ndarray) -> np.ndarray:
 
 
 # What a tree has besides one entry per node.
-NO_ARRAYS = ("columns", "target", "unseen", "filling", "tolerance", "surrogates", "costs", "smoothing", "own_criterion")
+NO_ARRAYS = (
+    "columns",
+    "target",
+    "criterion",
+    "unseen",
+    "filling",
+    "tolerance",
+    "surrogates",
+    "costs",
+    "smoothing",
+    "own_criterion",
+)
 
 
 def _array_names(tree: Tree) -> list[str]:
@@ -589,10 +604,18 @@ def _children_of(tree: Tree, inner: np.ndarray) -> np.ndarray:
 
 UNSEEN = ("as_missing", "stop", "majority", "error")
 
+# Criteria of trees beside those of the table: a function of the user's, and the gradient of a loss.
+OWN, GRADIENT = "own", "gradient"
+
 
 def _check(tree: Tree) -> None:
     """Refuse arrays that do not form one tree: sizes, kinds, columns, and every node with one parent."""
     _check_sizes(tree)
+    check_criterion(tree.criterion, tree.target)
+    if (tree.criterion == OWN) != (tree.own_criterion is not None):
+        raise ValueError(
+            f"criterion is {tree.criterion!r}, and the name of the user's function is {tree.own_criterion!r}"
+        )
     if tree.unseen not in UNSEEN:
         raise ValueError(f"unseen is {tree.unseen!r}; a tree knows {', '.join(UNSEEN)}")
     if tree.kind.min() < SplitKind.LEAF or tree.kind.max() > SplitKind.MULTIWAY:
@@ -607,6 +630,16 @@ def _check(tree: Tree) -> None:
     _check_thresholds(tree)
     if tree.surrogates is not None:
         _check_surrogates(tree, tree.surrogates)
+
+
+def check_criterion(criterion: str, target: Target) -> None:
+    """Refuse a criterion that is not in the table, or is for another kind of target."""
+    if criterion in (OWN, GRADIENT):
+        return
+    if criterion not in CRITERIA:
+        raise ValueError(f"criterion is {criterion!r}; a tree knows {', '.join((*CRITERIA, OWN, GRADIENT))}")
+    if CRITERIA[criterion].of_classes != target.is_classes:
+        raise ValueError(f"criterion {criterion!r} does not fit the target {target.name!r}")
 
 
 def _check_sizes(tree: Tree) -> None:

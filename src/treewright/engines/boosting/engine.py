@@ -23,7 +23,7 @@ from treewright.engines.boosting.workspace import (
     Own,
     Together,
 )
-from treewright.engines.forest.engine import ForestPart
+from treewright.engines.packed.trees import GrownTrees
 from treewright.engines.packed.walk import BLOCK
 from treewright.runtime.barrier import ABANDONED, GATE_SIZE, address_of_give_way
 from treewright.runtime.forms import Run
@@ -147,7 +147,7 @@ class Booster:
         rows: np.ndarray | None = None,
         allowed: np.ndarray | None = None,
         scores: np.ndarray | None = None,
-    ) -> list[ForestPart]:
+    ) -> list[GrownTrees]:
         """Grow a tree for each output that takes the most off its loss; add its answers to the scores of its rows.
 
         Gradients, hessians and scores have a line per output. `rows` in ascending order are those to grow from,
@@ -308,11 +308,11 @@ class Booster:
             ends=np.empty(3, np.int64),
         )
 
-    def _take(self, tree: int) -> ForestPart:
+    def _take(self, tree: int) -> GrownTrees:
         """Copy a grown tree out of the room that the next one will need."""
         grown = self.grown
         n_nodes, n_leaves, n_sets = grown.ends[tree].tolist()
-        return ForestPart(
+        return GrownTrees(
             ends=np.array([[n_nodes, n_leaves, n_sets, 0]], np.int64),
             nodes=grown.nodes[tree, :n_nodes].copy(),
             node_set=grown.node_set[tree, :n_nodes].copy(),

@@ -107,12 +107,15 @@ def derive_one(kind, parameter, scores, targets, lo, hi, g, h):
             share = 1.0 / (1.0 + exp(-scores[i]))
             g[i] = share - targets[i]
             h[i] = max(share * (1.0 - share), LEAST_HESSIAN)
-    else:
+    elif kind == EXPONENTIAL:
         for i in range(lo, hi):
             sign = 2.0 * targets[i] - 1.0
             loss = exp(-sign * scores[i])
             g[i] = -sign * loss
             h[i] = loss
+    else:
+        for i in range(lo, hi):
+            g[i] = h[i] = np.nan
 
 
 @kernel

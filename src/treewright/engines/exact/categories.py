@@ -8,18 +8,16 @@ from __future__ import annotations
 import numpy as np
 
 from treewright.encoding.keys import code_of, row_of
-from treewright.engines.exact.criteria import OWN, split_bits
+from treewright.engines.criteria import ORDERED, OWN, split_bits
 from treewright.engines.exact.impurity import disorder_of_classes
 from treewright.engines.exact.layout import (
     CLOSE,
-    LEARNED,
     MULTIWAY,
     MULTIWAY_SPLIT,
     NO,
     NONE,
     ONE,
     ONE_VS_REST,
-    OWN_BRANCH,
     SUBSET,
     YES,
     ZERO,
@@ -28,6 +26,7 @@ from treewright.engines.exact.layout import (
 )
 from treewright.engines.exact.slots import keep_subset, open_slot, slot_floor, tie_width, uses_ratio
 from treewright.engines.exact.thresholds import begin_sides, leaves_gaps_out, rate_sides, score_of, takes_a_side
+from treewright.engines.missing_values import LEARNED, OWN_BRANCH
 from treewright.runtime.draws import draw_below, draw_bits
 from treewright.runtime.jit import kernel
 
@@ -154,7 +153,7 @@ def search_multiway(work, n_groups, column):
     if not enough_branches(work, n_groups):
         return
     home = NONE
-    if takes_a_side(work) and work.gaps == LEARNED:
+    if takes_a_side(work) and work.strategy == LEARNED:
         home = best_home(work, n_groups)
     gain = rate_branches(work, n_groups, home)
     branch = work.group_code[home] if home >= 0 else work.group_code[heaviest_group(work, n_groups)]
@@ -323,7 +322,7 @@ def choose_at_random(work, n_groups):
 @kernel
 def only_gaps(work, column, n_groups):
     """Is one side of the chosen split nothing but the rows without a value, where that is no value of its own?"""
-    if work.gaps != LEARNED or work.group_code[n_groups - 1] < work.n_codes[column]:
+    if work.strategy != LEARNED or work.group_code[n_groups - 1] < work.n_codes[column]:
         return False
     apart = True
     for g in range(n_groups - 1):
@@ -336,7 +335,7 @@ def gaps_as_group(work):
     """Are the rows without a value a group like the others? So an ordering of the groups stays exact."""
     if not takes_a_side(work):
         return False
-    return work.gaps == OWN_BRANCH or not (work.categorical != SUBSET or work.random_cuts)
+    return work.strategy == OWN_BRANCH or not (work.categorical != SUBSET or work.random_cuts)
 
 
 @kernel
@@ -393,7 +392,8 @@ def search_subsets(work, n_groups, column):
     The ordering holds the best split if no limit on the sides interferes and the criterion is concave, which nobody
     knows of the user's own; it is still looked at first, so that of equal splits the same one is taken.
     """
-    ordered_is_exact = work.n_classes == 2 and not uses_ratio(work) and (work.criterion != OWN or work.among == 1)
+    ordered_is_exact = work.n_classes == 2 and (ORDERED[work.criterion] or not uses_ratio(work))
+    ordered_is_exact = ordered_is_exact and (work.criterion != OWN or work.among == 1)
     if ordered_is_exact or n_groups > MAX_EXHAUSTIVE:
         principal_order(work, n_groups)
         if sweep_subsets(work, n_groups, column) and work.criterion != OWN:

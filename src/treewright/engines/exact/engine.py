@@ -10,10 +10,10 @@ import numpy as np
 
 from treewright.encoding.midpoints import midpoint
 from treewright.encoding.ranks import Grid
-from treewright.engines.exact.criteria import ABSOLUTE_ERROR, CRITERIA, ERROR, GAIN_RATIO, OWN, POISSON, SDR
+from treewright.engines.criteria import ABSOLUTE_ERROR, OWN, criterion_effort
 from treewright.engines.exact.data import make_data
 from treewright.engines.exact.impurity import has_refused
-from treewright.engines.exact.layout import ALL_BRANCHES, BIT_SET, EVERY_VALUE, FRACTIONAL, MULTIWAY, SURROGATE, YES
+from treewright.engines.exact.layout import BIT_SET, MULTIWAY, YES
 from treewright.engines.exact.loop import grow
 from treewright.engines.exact.own_criterion import ROUNDING, OwnCriterion, RefusedError
 from treewright.engines.exact.workspace import (
@@ -26,25 +26,19 @@ from treewright.engines.exact.workspace import (
     make_arrays,
     with_more_room,
 )
+from treewright.engines.missing_values import SPREADS, SURROGATE
 from treewright.runtime.forms import Run, choose_form
 from treewright.runtime.jit import compiled
 from treewright.runtime.threads import run_parallel, usable_threads
 from treewright.table.column import Column
 
-# What makes rows without a value go down several branches.
-SPREADING = (FRACTIONAL, EVERY_VALUE, ALL_BRANCHES)
-
 # Tables below this many cells are grown in one go: starting threads would take longer.
 MIN_CELLS_FOR_THREADS = 1 << 19
 
 
-# How much more work than gini the criteria are whose trees are deep, or whose sides are not summed up in a step.
-HEAVY_CRITERIA = {GAIN_RATIO: 8, ERROR: 4, SDR: 4, POISSON: 4, ABSOLUTE_ERROR: 16, OWN: 2}
-
-
-def effort_of(n_cells: int, n_classes: int, criterion: int) -> int:
+def growing_effort(n_cells: int, n_classes: int, criterion: int) -> int:
     """A rough measure of the work of growing a tree: cells, times classes, times the weight of the criterion."""
-    return n_cells * max(n_classes // 2, 1) * HEAVY_CRITERIA.get(criterion, 1)
+    return n_cells * max(n_classes // 2, 1) * criterion_effort(criterion)
 
 
 @dataclass(frozen=True)
@@ -103,7 +97,7 @@ def grow_tree(
     n_threads = usable_threads(n_jobs) if n_rows * n_columns >= MIN_CELLS_FOR_THREADS else 1
     own = OwnCriterion(recipe.own, 0 if labels is None else n_classes) if recipe.criterion == OWN else None
     run = choose_form(
-        effort_of(values.size, n_classes, recipe.criterion), own_to_compile=own is not None and not own.is_ready
+        growing_effort(values.size, n_classes, recipe.criterion), own_to_compile=own is not None and not own.is_ready
     )
     if own is not None:
         root = own.measure_root(labels, numbers, weights)
@@ -120,9 +114,9 @@ def grow_tree(
         n_classes=n_classes,
         grid=grid,
         sort_target=recipe.criterion == ABSOLUTE_ERROR,
-        multiway=recipe.categorical == MULTIWAY or recipe.gaps == SURROGATE,
+        multiway=recipe.categorical == MULTIWAY or recipe.strategy == SURROGATE,
         n_threads=n_threads,
-        spreads=recipe.gaps in SPREADING,
+        spreads=bool(SPREADS[recipe.strategy]),
         rows_of_file=rows_of_file,
     )
     try:
@@ -174,7 +168,7 @@ def grow_part(
     """
     numbers = data.numbers if data.n_classes == 0 else None
     arrays = make_arrays(data, recipe, place[1] - place[0])
-    extras = YES if recipe.gaps == SURROGATE or recipe.max_p_value < 1.0 else None
+    extras = YES if recipe.strategy == SURROGATE or recipe.max_p_value < 1.0 else None
     fixed = (recipe, data.weighted, data.n_classes, data.target_line, *place, *deferred_sizes, numbers, extras)
     run(grow)(arrays, *fixed)
     while arrays.progress[NODES_WANTED] > 0:
@@ -346,6 +340,3 @@ def _level_order(first_child: np.ndarray, n_children: np.ndarray) -> np.ndarray:
         sizes = n_children[parents].astype(np.int64)
         levels.append(np.repeat(first_child[parents], sizes) + _counts_within(sizes))
     return np.concatenate(levels)
-
-
-__all__ = ["CRITERIA", "GrownTree", "Recipe", "grow_tree", "usable_threads"]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from treewright.engines.exact.criteria import OWN, class_disorder, moments_disorder
+from treewright.engines.criteria import OWN, class_disorder, moments_disorder
 from treewright.engines.exact.layout import LINE
 from treewright.runtime.jit import kernel, replaced
 

@@ -20,14 +20,6 @@ MULTIWAY = np.int64(0)
 SUBSET = np.int64(1)
 ONE_VS_REST = np.int64(2)
 
-# What becomes of rows without a value in the column that a split asks for.
-LEARNED = np.int64(0)  # all go to the better side
-FRACTIONAL = np.int64(1)  # left out of the rating; a part of each goes down every branch
-EVERY_VALUE = np.int64(2)  # each stands for a row of every value that occurs
-ALL_BRANCHES = np.int64(3)  # left out of the rating; whole down every branch
-OWN_BRANCH = np.int64(4)  # a value like any other
-SURROGATE = np.int64(5)  # left out of the rating; another column tells the side
-
 # A node keeps at most this many surrogate splits, as rpart does.
 MOST_SURROGATES = 5
 

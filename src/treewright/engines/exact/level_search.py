@@ -12,22 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from treewright.encoding.keys import CODE_SHIFT, row_of
-from treewright.engines.exact.criteria import POISSON, SQUARED_ERROR, class_disorder, moments_disorder
-from treewright.engines.exact.layout import (
-    ALL_BRANCHES,
-    EVERY_VALUE,
-    FRACTIONAL,
-    NONE,
-    ONE_VS_REST,
-    OWN_BRANCH,
-    SURROGATE,
-    TIE,
-    ZERO,
-    clear,
-)
+from treewright.engines.criteria import POISSON, SQUARED_ERROR, class_disorder, moments_disorder
+from treewright.engines.exact.layout import NONE, ONE_VS_REST, TIE, ZERO, clear
 from treewright.engines.exact.level_surrogates import rows_of
 from treewright.engines.exact.levels import Entries, Level, Question
 from treewright.engines.exact.workspace import Data, Recipe
+from treewright.engines.missing_values import EVERY_VALUE, LEAVES_OUT, OWN_BRANCH
 from treewright.runtime.forms import Run
 from treewright.runtime.jit import entry, kernel, part
 from treewright.runtime.threads import run_parallel
@@ -39,7 +29,6 @@ NO_SIDE = np.int64(2)
 BETTER_SIDE = np.int64(3)
 
 # What rates a question by the rows with a value only.
-LEAVES_OUT = (FRACTIONAL, ALL_BRANCHES, SURROGATE)
 
 # Totals closer than this share of the level's disorder are a tie, and the first column wins.
 TIE_OF_LEVEL = 1e-12
@@ -273,14 +262,14 @@ def group_column(data: Data, entries: Entries, recipe: Recipe, column: int) -> G
     codes = (line >> CODE_SHIFT).astype(np.int64)
     is_number = bool(data.is_number[column])
     known = int(np.searchsorted(codes, data.n_codes[column]))
-    if recipe.gaps == OWN_BRANCH and not is_number:
+    if recipe.strategy == OWN_BRANCH and not is_number:
         known = len(codes)
     first_of_group = np.flatnonzero(np.diff(codes[:known], prepend=-1))
     starts = np.append(first_of_group, known)
     alone = not is_number and recipe.categorical == ONE_VS_REST
     order = np.arange(len(first_of_group))
     if not is_number and not alone and len(order):
-        order = _order_of_groups(data, entries, line, starts, recipe.gaps == EVERY_VALUE)
+        order = _order_of_groups(data, entries, line, starts, recipe.strategy == EVERY_VALUE)
     return Groups(starts, codes[first_of_group], order, alone, known < len(codes))
 
 
@@ -306,7 +295,7 @@ def best_cut(run: Run, data: Data, entries: Entries, level: Level, recipe: Recip
     """The best question about one column."""
     groups = group_column(data, entries, recipe, column)
     # Whether there is a value at all is one more question about numbers; for categories, missing is one of them.
-    asks_for_gaps = recipe.gaps == OWN_BRANCH and groups.has_gaps
+    asks_for_gaps = recipe.strategy == OWN_BRANCH and groups.has_gaps
     if len(groups.codes) + asks_for_gaps < 2:
         return None
     tie = TIE_OF_LEVEL * float(level.spread.sum())
@@ -321,11 +310,11 @@ def best_cut(run: Run, data: Data, entries: Entries, level: Level, recipe: Recip
         to_second[-1] = True
         disorders, gaps_to = np.where(to_second, disorders, with_first), to_second.astype(np.int64)
     else:
-        side = NO_SIDE if recipe.gaps in (*LEAVES_OUT, EVERY_VALUE) else BETTER_SIDE
+        side = NO_SIDE if LEAVES_OUT[recipe.strategy] or recipe.strategy == EVERY_VALUE else BETTER_SIDE
         disorders, before = rate_cuts(run, data, entries, level, recipe, groups, column, side)
     at = int(run(lowest)(disorders, tie))
     disorder = float(disorders[at])
-    if recipe.gaps in LEAVES_OUT:
+    if LEAVES_OUT[recipe.strategy]:
         disorder += float(level.spread.sum()) - before
     elif recipe.criterion in (SQUARED_ERROR, POISSON):
         disorder += float(level.spread.sum())
@@ -360,7 +349,7 @@ def rate_cuts(
         len(groups.codes),
         groups.alone,
         gaps_to,
-        recipe.gaps == EVERY_VALUE,
+        recipe.strategy == EVERY_VALUE,
         (entries.first, entries.nodes, entries.weights),
         (data.classes, data.numbers, level.means, data.n_classes, recipe.criterion),
         level.totals,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from treewright.engines.exact.criteria import POISSON, class_disorder
+from treewright.engines.criteria import POISSON, class_disorder
 from treewright.engines.exact.level_surrogates import StandIns
 from treewright.engines.exact.workspace import Data
 

@@ -5,23 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from treewright.encoding.midpoints import midpoint
+from treewright.engines.criteria import ABSOLUTE_ERROR, POISSON
 from treewright.engines.exact.absolute import prepare_medians
-from treewright.engines.exact.criteria import ABSOLUTE_ERROR, POISSON
 from treewright.engines.exact.impurity import has_refused
 from treewright.engines.exact.independence import chance_of_split
 from treewright.engines.exact.layout import (
-    ALL_BRANCHES,
     BIT_SET,
     CLOSE,
-    EVERY_VALUE,
-    FRACTIONAL,
     LEAF_NODE,
     MOST_SURROGATES,
     MULTIWAY,
     MULTIWAY_SPLIT,
-    OWN_BRANCH,
     SUBSET_SPLIT,
-    SURROGATE,
     THRESHOLD_SPLIT,
     ZERO,
     has_bit,
@@ -38,6 +33,7 @@ from treewright.engines.exact.partition import (
 from treewright.engines.exact.search import measure_classes, measure_numbers, search_node
 from treewright.engines.exact.surrogates import find_surrogates, settle_gaps
 from treewright.engines.exact.workspace import add_node, close_work, open_work
+from treewright.engines.missing_values import OWN_BRANCH, SPREADS, SURROGATE
 from treewright.runtime.draws import draw_below, seed_of_branch
 from treewright.runtime.jit import entry, kernel
 
@@ -165,7 +161,7 @@ def find_split(work, node, numbers, extras):
         work.node_threshold[node] = threshold_in(work, slot)
     if kind == MULTIWAY_SPLIT:
         work.node_n_children[node] = work.n_codes[work.slot_column[slot]]
-        if work.gaps == OWN_BRANCH and work.has_missing[work.slot_column[slot]]:
+        if work.strategy == OWN_BRANCH and work.has_missing[work.slot_column[slot]]:
             work.node_missing[node] = work.node_n_children[node]
             work.node_n_children[node] += 1
     if kind == SUBSET_SPLIT:
@@ -183,7 +179,7 @@ def find_split(work, node, numbers, extras):
 @kernel
 def spreads(work):
     """Do rows without a value go down several branches?"""
-    return work.gaps == FRACTIONAL or work.gaps == EVERY_VALUE or work.gaps == ALL_BRANCHES
+    return SPREADS[work.strategy]
 
 
 @kernel
@@ -205,7 +201,7 @@ def divide(work, node, numbers, extras):
     The sorted columns are only divided if some child may be split further.
     """
     n_children = np.int64(work.node_n_children[node])
-    if extras is not None and work.gaps == SURROGATE:
+    if extras is not None and work.strategy == SURROGATE:
         find_surrogates(work, node)
         settle_gaps(work, node)
     n_gaps = work.sizes[n_children]
@@ -233,7 +229,7 @@ def divide(work, node, numbers, extras):
     if some_open:
         divide_columns(work, node)
     binary = work.node_kind[node] != MULTIWAY_SPLIT
-    if work.n_gaps_here == 0 and binary and work.gaps != SURROGATE and not spreads(work):
+    if work.n_gaps_here == 0 and binary and work.strategy != SURROGATE and not spreads(work):
         # No row tells which side is better for gaps: they follow the heavier one.
         work.node_missing[node] = 0 if work.node_weight[first] >= work.node_weight[first + 1] else 1
     work.n_positions = max(work.n_positions, end)
@@ -244,7 +240,7 @@ def divide(work, node, numbers, extras):
 def words_of_sets(work, n_children):
     """Room for the category sets of the splits of all children, and the maps of a node's surrogates."""
     n_words = ZERO if work.categorical == MULTIWAY else n_children * (work.n_words + 66)
-    if work.gaps == SURROGATE:
+    if work.strategy == SURROGATE:
         # A map names each category of its column, with its branch.
         n_words += MOST_SURROGATES * (2 * 64 * work.n_words + 1)
     return n_words

@@ -9,17 +9,15 @@ from __future__ import annotations
 import numpy as np
 
 from treewright.encoding.keys import code_of, row_of
-from treewright.engines.exact.criteria import (
-    ABSOLUTE_ERROR,
-    ERROR,
-    GAIN_RATIO,
+from treewright.engines.criteria import (
+    BY_SIDES,
     OWN,
     class_disorder,
     join_moments,
     moments_disorder,
 )
 from treewright.engines.exact.impurity import ask_all, disorder_of_moments
-from treewright.engines.exact.layout import LINE, NO, ONE, OWN_BRANCH, ZERO, clear, label_of
+from treewright.engines.exact.layout import LINE, NO, ONE, ZERO, clear, label_of
 from treewright.engines.exact.slots import keep_cut, slot_floor, tie_width
 from treewright.engines.exact.thresholds import (
     begin_sides,
@@ -28,6 +26,7 @@ from treewright.engines.exact.thresholds import (
     spreads_over_values,
     takes_a_side,
 )
+from treewright.engines.missing_values import OWN_BRANCH
 from treewright.runtime.jit import kernel
 
 NO_ROWS = np.uint64(0)
@@ -41,14 +40,7 @@ QUARTER, TWO_QUARTERS, THREE_QUARTERS = (np.uint64(quarters * LINE // 4) for qua
 @kernel
 def rates_many_cuts(work):
     """Are all cuts of the column rated, by what their two sides are alone?"""
-    return not (
-        work.criterion == ERROR
-        or work.criterion == GAIN_RATIO
-        or work.criterion == ABSOLUTE_ERROR
-        or work.class_boundaries
-        or work.random_cuts
-        or spreads_over_values(work)
-    )
+    return BY_SIDES[work.criterion] and not (work.class_boundaries or work.random_cuts or spreads_over_values(work))
 
 
 @kernel
@@ -328,7 +320,7 @@ def scan_keys_moments(work, keys, column):
     if leaves_gaps_out(work):
         work.base = disorder_of_moments(work, *known)
     rate_cuts_between(work, keys, column, n_before, known[0])
-    if work.gaps == OWN_BRANCH and min(known_rows, work.n_missing) >= max(work.min_samples_leaf, 1):
+    if work.strategy == OWN_BRANCH and min(known_rows, work.n_missing) >= max(work.min_samples_leaf, 1):
         gain = work.disorder - (disorder_of_moments(work, *known) + disorder_of_moments(work, *gaps))
         if gain > -np.inf:
             keep_cut(work, gain, gain, column, work.n_codes[column] - 1, work.n_codes[column], NO, ZERO)

@@ -9,6 +9,13 @@ from __future__ import annotations
 import numpy as np
 
 from treewright.encoding.keys import code_of, row_of
+from treewright.engines.criteria import (
+    ABSOLUTE_ERROR,
+    ORDERED,
+    OWN,
+    POISSON,
+    join_moments,
+)
 from treewright.engines.exact.absolute import absolute_of_groups, absolute_of_rows, absolute_of_sides, sweep_absolute
 from treewright.engines.exact.categories import (
     MAX_EXHAUSTIVE,
@@ -22,18 +29,12 @@ from treewright.engines.exact.categories import (
     only_gaps,
     sort_groups,
 )
-from treewright.engines.exact.criteria import (
-    ABSOLUTE_ERROR,
-    OWN,
-    POISSON,
-    SQUARED_ERROR,
-    join_moments,
-)
 from treewright.engines.exact.impurity import disorder_of_moments
-from treewright.engines.exact.layout import MULTIWAY, NO, NONE, ONE, ONE_VS_REST, OWN_BRANCH, TWO, YES, ZERO, clear
+from treewright.engines.exact.layout import MULTIWAY, NO, NONE, ONE, ONE_VS_REST, TWO, YES, ZERO, clear
 from treewright.engines.exact.many_cuts import NO_ROWS, measure_sides, queue_side
 from treewright.engines.exact.slots import keep_cut, keep_subset, slot_floor, tie_width
 from treewright.engines.exact.thresholds import draw_cut, leaves_gaps_out, spreads_over_values, takes_a_side
+from treewright.engines.missing_values import OWN_BRANCH
 from treewright.runtime.jit import kernel
 
 # Absolute error: with more categories than this, rows without a value join the heaviest instead of the best.
@@ -92,7 +93,7 @@ def rate_squared(work, column, previous, code, left, missing, rows, base, floor)
 def rate_gaps_apart_squared(work, column, known_rows, missing_weight, missing_sum):
     """Rate the split of all rows with a value from those without, for squared error."""
     smaller = min(known_rows, work.n_missing)
-    if work.gaps != OWN_BRANCH or smaller < max(work.min_samples_leaf, 1):
+    if work.strategy != OWN_BRANCH or smaller < max(work.min_samples_leaf, 1):
         return
     gain = squared_gain(missing_sum, missing_weight, -missing_sum, work.weight - missing_weight)
     if gain > slot_floor(work):
@@ -310,7 +311,7 @@ def rate_gaps_apart_numbers(work, keys, n_groups, column):
     """Rate the split of all rows with a value from those without."""
     known_rows = len(keys) - work.n_missing
     smaller = min(known_rows, work.n_missing)
-    if work.gaps != OWN_BRANCH or work.drawn_cut >= 0 or smaller < max(work.min_samples_leaf, 1):
+    if work.strategy != OWN_BRANCH or work.drawn_cut >= 0 or smaller < max(work.min_samples_leaf, 1):
         return
     known, missing = known_and_missing_disorder(work, keys, n_groups)
     if work.criterion != ABSOLUTE_ERROR:
@@ -505,9 +506,7 @@ def search_number_subsets(work, keys, n_groups, column):
     no limit on the sides interferes. Nobody knows that of a criterion of the user's; there the ordering is only looked
     at first, so that of equal splits the same one is taken.
     """
-    by_mean = (
-        work.criterion == SQUARED_ERROR or work.criterion == POISSON or (work.criterion == OWN and work.among == 1)
-    )
+    by_mean = ORDERED[work.criterion] and (work.criterion != OWN or work.among == 1)
     if by_mean or n_groups > MAX_EXHAUSTIVE:
         if sweep_number_subsets(work, keys, n_groups, column) and work.criterion != OWN:
             return

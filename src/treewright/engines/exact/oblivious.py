@@ -14,23 +14,15 @@ import numpy as np
 from treewright.encoding.keys import CODE_SHIFT
 from treewright.encoding.midpoints import midpoint
 from treewright.encoding.ranks import Grid
-from treewright.engines.exact.criteria import SQUARED_ERROR
+from treewright.engines.criteria import SQUARED_ERROR
 from treewright.engines.exact.data import make_data
-from treewright.engines.exact.engine import MIN_CELLS_FOR_THREADS, SPREADING, GrownTree, effort_of
-from treewright.engines.exact.layout import (
-    ALL_BRANCHES,
-    CLOSE,
-    EVERY_VALUE,
-    LEAF_NODE,
-    OWN_BRANCH,
-    SUBSET_SPLIT,
-    SURROGATE,
-    THRESHOLD_SPLIT,
-)
-from treewright.engines.exact.level_search import BETTER_SIDE, LEAVES_OUT, NO_SIDE, best_question, node_disorder
+from treewright.engines.exact.engine import MIN_CELLS_FOR_THREADS, GrownTree, growing_effort
+from treewright.engines.exact.layout import CLOSE, LEAF_NODE, SUBSET_SPLIT, THRESHOLD_SPLIT
+from treewright.engines.exact.level_search import BETTER_SIDE, NO_SIDE, best_question, node_disorder
 from treewright.engines.exact.level_surrogates import find_stand_ins, gather_stand_ins, lines_of, rows_of
 from treewright.engines.exact.levels import Entries, Level, Question
 from treewright.engines.exact.workspace import Data, Recipe
+from treewright.engines.missing_values import ALL_BRANCHES, EVERY_VALUE, LEAVES_OUT, OWN_BRANCH, SPREADS, SURROGATE
 from treewright.runtime.forms import Run, choose_form
 from treewright.runtime.threads import usable_threads
 from treewright.table.column import Column
@@ -50,7 +42,7 @@ def grow_oblivious(
     n_jobs: int | None = None,
 ) -> GrownTree:
     """Grow an oblivious tree of at most `recipe.max_depth` levels; nothing in it is random."""
-    run = choose_form(effort_of(values.size, n_classes, recipe.criterion))
+    run = choose_form(growing_effort(values.size, n_classes, recipe.criterion))
     n_threads = usable_threads(n_jobs) if values.size >= MIN_CELLS_FOR_THREADS else 1
     data = make_data(
         run,
@@ -87,18 +79,18 @@ def divide_level(
     side = _side_of_rows(data, question, codes)
     n_nodes = len(level.rows)
     level = replace(level, question=question)
-    if recipe.gaps in LEAVES_OUT:
+    if LEAVES_OUT[recipe.strategy]:
         level = replace(level, gained=_gain_of_known(data, entries, level, side[entries.rows], recipe.criterion))
-    if recipe.gaps in SPREADING:
-        share = _shares(entries, side[entries.rows], codes[entries.rows], n_nodes, recipe.gaps == EVERY_VALUE)
+    if SPREADS[recipe.strategy]:
+        share = _shares(entries, side[entries.rows], codes[entries.rows], n_nodes, recipe.strategy == EVERY_VALUE)
         level = replace(level, missing_branch=np.full(n_nodes, -1))
-        whole = recipe.gaps == ALL_BRANCHES
+        whole = recipe.strategy == ALL_BRANCHES
         return level, entries.spread(side[entries.rows], share, whole, len(data.rows)), share
-    if recipe.gaps == SURROGATE:
+    if recipe.strategy == SURROGATE:
         stand_ins = find_stand_ins(run, data, lines_of(data), side, 2, question.column)
         level = replace(level, stand_ins=stand_ins, missing_branch=np.full(n_nodes, stand_ins.heaviest))
         side = stand_ins.settle(values, side, 2)
-    elif recipe.gaps == OWN_BRANCH:
+    elif recipe.strategy == OWN_BRANCH:
         gaps_to = question.gaps_to if (side == 2).any() else _heavier_side(data, side)
         level = replace(level, missing_branch=np.full(n_nodes, gaps_to))
         side = np.where(side == 2, gaps_to, side)
@@ -216,7 +208,7 @@ def join_levels(data: Data, levels: list[Level], recipe: Recipe) -> GrownTree:
             set_start[here] = sum(len(word) for word in words)
             words.append(_set_words(question.first[:-1]))
     surrogates = None
-    if recipe.gaps == SURROGATE:
+    if recipe.strategy == SURROGATE:
         n_words = sum(len(word) for word in words)
         surrogates, maps = gather_stand_ins([level.stand_ins for level in levels], sizes, n_words)
         words.append(maps)

@@ -6,19 +6,17 @@ import numpy as np
 
 from treewright.encoding.keys import code_of, row_of
 from treewright.engines.exact.layout import (
-    ALL_BRANCHES,
     CLOSE,
-    EVERY_VALUE,
     MULTIWAY_SPLIT,
     ONE,
     SUBSET_SPLIT,
-    SURROGATE,
     THRESHOLD_SPLIT,
     TIE,
     ZERO,
     clear,
     in_set,
 )
+from treewright.engines.missing_values import ALL_BRANCHES, EVERY_VALUE, SURROGATE
 from treewright.runtime.jit import kernel
 
 
@@ -43,7 +41,7 @@ def take_shares(work, node):
     if len(work.shares) == 0:
         return
     rows, shares, weights, full, row_share = work.rows, work.shares, work.weights, work.full_weights, work.row_share
-    whole = work.gaps == ALL_BRANCHES
+    whole = work.strategy == ALL_BRANCHES
     for i in range(np.uint64(work.node_lo[node]), np.uint64(work.node_hi[node])):
         row = rows[i]
         row_share[row] = shares[i]
@@ -57,7 +55,7 @@ def mark_branches(work, node):
     kind, cut = np.int64(work.node_kind[node]), work.node_cut[node]
     n_children = np.int64(work.node_n_children[node])
     missing_branch = np.int64(work.node_missing[node])
-    if missing_branch < 0 or work.gaps == SURROGATE:
+    if missing_branch < 0 or work.strategy == SURROGATE:
         missing_branch = n_children
     missing_code = work.n_codes[column]
     words, set_start = work.set_words, max(work.node_set_start[node], ZERO)
@@ -130,7 +128,7 @@ def share_out(work, node):
         n_values += work.branch_values[b]
     for b in range(n_children):
         share = work.branch_weight[b] / total
-        if work.gaps == EVERY_VALUE:
+        if work.strategy == EVERY_VALUE:
             share = work.branch_values[b] / n_values
         work.branch_share[b] = share if share > CLOSE else 0.0
     kept = 0.0

@@ -7,11 +7,11 @@ from math import log
 import numpy as np
 
 from treewright.encoding.keys import MAX_PACKED_CLASSES, code_of, make_key
+from treewright.engines.criteria import ABSOLUTE_ERROR, GAIN_RATIO, IS_CONCAVE, OWN, POISSON, SDR, SQUARED_ERROR
 from treewright.engines.exact.absolute import prepare_medians
 from treewright.engines.exact.categories import group_counts, group_keys, search_categories
-from treewright.engines.exact.criteria import ABSOLUTE_ERROR, GAIN_RATIO, OWN, POISSON, SDR, SQUARED_ERROR
 from treewright.engines.exact.impurity import disorder_of_classes, disorder_of_moments
-from treewright.engines.exact.layout import CLOSE, EVERY_VALUE, LOW_SIX, ONE, OWN_BRANCH, SIX, TIE, ZERO, clear
+from treewright.engines.exact.layout import CLOSE, LOW_SIX, ONE, SIX, TIE, ZERO, clear
 from treewright.engines.exact.many_cuts import (
     all_differ,
     rates_many_cuts,
@@ -36,6 +36,7 @@ from treewright.engines.exact.thresholds import (
     scan_keys_classes,
     scan_keys_two_classes,
 )
+from treewright.engines.missing_values import EVERY_VALUE, OWN_BRANCH
 from treewright.runtime.draws import draw_below
 from treewright.runtime.jit import kernel
 
@@ -251,7 +252,7 @@ def sorted_column(work, column):
 def is_constant(work, keys):
     """Do all rows have the same value? Those without any count only where that is a value of its own."""
     last = len(keys) - work.n_missing - 1
-    if work.gaps == OWN_BRANCH and 0 <= last < len(keys) - 1:
+    if work.strategy == OWN_BRANCH and 0 <= last < len(keys) - 1:
         return False
     return last < 1 or code_of(keys[0]) == code_of(keys[last])
 
@@ -303,7 +304,7 @@ def search_numbers(work, column):
     """Rate the splits of one column for a numeric target."""
     begin_column(work)
     plain = work.criterion == SQUARED_ERROR and work.among == 1 and not work.random_cuts and work.is_number[column]
-    plain = plain and (work.gaps != EVERY_VALUE or not work.has_missing[column])
+    plain = plain and (work.strategy != EVERY_VALUE or not work.has_missing[column])
     if plain and not work.is_wide[column]:
         count_numbers(work, column)
         if work.n_present > 0:
@@ -353,7 +354,7 @@ def is_perfect(work):
 
     Of a criterion of the user's nobody knows how low it can go.
     """
-    if work.criterion == OWN:
+    if not IS_CONCAVE[work.criterion]:
         return False
     if work.quinlan or work.among > 1 or work.filled == 0 or work.criterion == GAIN_RATIO:
         return False

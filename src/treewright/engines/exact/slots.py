@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from treewright.engines.exact.criteria import ERROR, GAIN_RATIO, OWN
+from treewright.engines.criteria import ERROR, GAIN_RATIO, IS_CONCAVE, OWN
 from treewright.engines.exact.layout import CLOSE, NONE, SUBSET_SPLIT, THRESHOLD_SPLIT, TIE, set_bit
 from treewright.runtime.jit import kernel
 
@@ -69,9 +69,9 @@ def move_slot(work, source, target):
 def open_slot(work, score, gain, column, kind, missing_branch, balance):
     """Make room for a split and return its slot, or -1 if it is not among the best.
 
-    By a criterion of the user's a split may be worse than none. The known criteria are concave, so nothing is lost.
+    By a criterion that is not concave, as a user's own may be, a split may be worse than none.
     """
-    if work.criterion == OWN and gain < -tie_width(work):
+    if not IS_CONCAVE[work.criterion] and gain < -tie_width(work):
         return NONE
     last = work.among - 1
     if work.filled > last and not is_better(work, last, score, balance, column):

@@ -9,24 +9,16 @@ from __future__ import annotations
 import numpy as np
 
 from treewright.encoding.keys import CLASS_MASK, code_of, row_of
-from treewright.engines.exact.criteria import ERROR, GAIN_RATIO, OWN, class_disorder, split_bits, two_sides_disorder
+from treewright.engines.criteria import BY_SIDES, GAIN_RATIO, OWN, class_disorder, split_bits, two_sides_disorder
 from treewright.engines.exact.impurity import disorder_of_classes, own_disorder_of_sides
-from treewright.engines.exact.layout import (
-    ALL_BRANCHES,
-    CLOSE,
-    EVERY_VALUE,
-    FRACTIONAL,
-    LEARNED,
-    NO,
-    NONE,
-    OWN_BRANCH,
-    SURROGATE,
-    YES,
-    ZERO,
-    clear,
-    label_of,
-)
+from treewright.engines.exact.layout import CLOSE, NO, NONE, YES, ZERO, clear, label_of
 from treewright.engines.exact.slots import keep_cut, slot_floor, tie_width, uses_ratio
+from treewright.engines.missing_values import (
+    EVERY_VALUE,
+    LEARNED,
+    LEAVES_OUT,
+    OWN_BRANCH,
+)
 from treewright.runtime.draws import draw_below, draw_share
 from treewright.runtime.jit import kernel
 
@@ -37,19 +29,19 @@ NO_CUT_WITHIN = 1e-5
 @kernel
 def takes_a_side(work):
     """Do all rows without a value in the column being searched go to one branch together?"""
-    return work.n_missing > 0 and (work.gaps == LEARNED or work.gaps == OWN_BRANCH)
+    return work.n_missing > 0 and (work.strategy == LEARNED or work.strategy == OWN_BRANCH)
 
 
 @kernel
 def leaves_gaps_out(work):
     """Are splits rated by the rows with a value only?"""
-    return work.n_missing > 0 and (work.gaps == FRACTIONAL or work.gaps == ALL_BRANCHES or work.gaps == SURROGATE)
+    return work.n_missing > 0 and LEAVES_OUT[work.strategy]
 
 
 @kernel
 def spreads_over_values(work):
     """Does a row without a value stand for one row of each value that occurs?"""
-    return work.n_missing > 0 and work.gaps == EVERY_VALUE
+    return work.n_missing > 0 and work.strategy == EVERY_VALUE
 
 
 @kernel
@@ -208,11 +200,10 @@ def rate_with_missing(work, heavier, left_rows, right_rows, left_weight, right_w
 
 @kernel
 def can_hurry(work):
-    """Two classes, every cut rated by gini or entropy: the case the two hot loops are for."""
+    """Two classes, every cut rated by its two sides: the case the two hot loops are for."""
     return (
         work.n_classes == 2
-        and work.criterion != ERROR
-        and work.criterion != GAIN_RATIO
+        and BY_SIDES[work.criterion]
         and work.criterion != OWN
         and work.among == 1
         and not work.class_boundaries
@@ -357,7 +348,7 @@ def rate_cut(work, column, previous, code, left_rows):
 @kernel
 def rate_gaps_apart(work, column, known_rows):
     """Rate the split of all rows with a value from those without; everything known is on the left."""
-    if work.gaps != OWN_BRANCH or work.n_missing == 0 or work.drawn_cut >= 0:
+    if work.strategy != OWN_BRANCH or work.n_missing == 0 or work.drawn_cut >= 0:
         return
     left_weight = right_weight = 0.0
     for k in range(work.n_classes):
@@ -412,7 +403,7 @@ def scan_keys_classes(work, keys, column):
 @kernel
 def scan_counts_classes(work, column):
     """Rate the cuts of a counted column for any number of classes."""
-    if work.n_present < (1 if work.gaps == OWN_BRANCH and work.n_missing > 0 else 2):
+    if work.n_present < (1 if work.strategy == OWN_BRANCH and work.n_missing > 0 else 2):
         return
     n_codes = work.n_codes[column]
     for k in range(work.n_classes):

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treewright.encoding.keys import MAX_NARROW_CODES
-from treewright.engines.exact.layout import EVERY_VALUE, LINE, MOST_FIGURES, MOST_SURROGATES, SURROGATE
+from treewright.engines.exact.layout import LINE, MOST_FIGURES, MOST_SURROGATES
+from treewright.engines.missing_values import EVERY_VALUE, SURROGATE
 from treewright.runtime.jit import borrow, build_struct, kernel, part, replaced
 
 # Types of fields: a name NumPy and Numba share, and the number of dimensions.
@@ -42,7 +43,7 @@ class Recipe(NamedTuple):
     max_leaf_nodes: int
     max_features: int
     quinlan: bool
-    gaps: int = 0
+    strategy: int = 0  # of missing values
     max_p_value: float = 1.0
     own: Any = 0  # a criterion of the user's: the function, and for compiled kernels its address
     own_tie: float = 0.0  # what its answers may differ by although they mean the same
@@ -114,7 +115,7 @@ RECIPE = [
     ("max_leaf_nodes", WHOLE),
     ("max_features", WHOLE),
     ("quinlan", FLAG),
-    ("gaps", WHOLE),
+    ("strategy", WHOLE),
     ("max_p_value", REAL),
     ("own", WHOLE),
     ("own_tie", REAL),
@@ -317,7 +318,7 @@ def take_recipe(work, recipe):
     work.max_leaf_nodes = recipe.max_leaf_nodes
     work.max_features = recipe.max_features
     work.quinlan = recipe.quinlan
-    work.gaps = recipe.gaps
+    work.strategy = recipe.strategy
     work.max_p_value = recipe.max_p_value
     work.own = recipe.own
     work.own_tie = recipe.own_tie
@@ -377,8 +378,8 @@ def make_arrays(data: Data, recipe: Recipe, n_rows: int) -> Any:
         "centred": 0 if data.n_classes else len(data.rows),
         "spare_shares": n_rows if len(data.shares) else 0,
         "row_share": len(data.weights) if len(data.shares) else 0,
-        "ahead_weight": n_rows if recipe.gaps == SURROGATE else 0,
-        "ahead_way": n_rows if recipe.gaps == SURROGATE else 0,
+        "ahead_weight": n_rows if recipe.strategy == SURROGATE else 0,
+        "ahead_way": n_rows if recipe.strategy == SURROGATE else 0,
         "state": 1,
         "progress": 9,
         "moments": 3,
@@ -394,13 +395,13 @@ def make_arrays(data: Data, recipe: Recipe, n_rows: int) -> Any:
     sizes |= dict.fromkeys(("group_start", "group_mean", "group_squares", "weight_before"), n_moments)
     sizes |= dict.fromkeys(("ranked_row", "ranked_number"), n_ranked)
     sizes |= dict.fromkeys(("fenwick_weights", "fenwick_sums"), n_ranked + 1)
-    sizes |= dict.fromkeys(("gap_weights", "gap_sums"), n_ranked + 1 if recipe.gaps == EVERY_VALUE else 0)
+    sizes |= dict.fromkeys(("gap_weights", "gap_sums"), n_ranked + 1 if recipe.strategy == EVERY_VALUE else 0)
     sizes |= dict.fromkeys(("rank", "row_side"), n_table)
     sizes |= dict.fromkeys(("side_total", "side_below", "side_median"), max(n_moments, 3))
     sizes |= dict.fromkeys((name for name, _ in SLOTS), recipe.among)
     sizes |= {"slot_words": recipe.among * -(-n_branches // 64)}
     sizes |= dict.fromkeys((name for name, _ in TREE if name.startswith("node_")), 0)
-    n_surrogates = MOST_SURROGATES if recipe.gaps == SURROGATE else 0
+    n_surrogates = MOST_SURROGATES if recipe.strategy == SURROGATE else 0
     sizes |= dict.fromkeys((name for name in ARRAYS if name.startswith("node_surrogate")), (0, n_surrogates))
     sizes |= {"node_distribution": (0, width), "set_words": 0, "heap": 0, "deferred": 0}
     made = {name: np.empty(sizes[name], kind[0]) for name, kind in ARRAYS.items() if name not in Data._fields}

@@ -7,6 +7,7 @@ from math import log2
 import numpy as np
 
 from treewright.encoding.bins import MISSING_CODE
+from treewright.engines.criteria import INFORMATION_GAIN
 from treewright.engines.exact.layout import NO, NONE, YES, ZERO, has_bit
 from treewright.engines.forest.codes import (
     LOW_SIXTEEN,
@@ -29,7 +30,7 @@ from treewright.runtime.jit import kernel
 @kernel
 def disorder_term(work, weight):
     """What one class of this weight adds to a side's order: the square, or for entropy w log w."""
-    if work.by_entropy:
+    if work.criterion == INFORMATION_GAIN:
         return weight * log2(weight) if weight > 0.0 else 0.0
     return weight * weight
 
@@ -37,7 +38,7 @@ def disorder_term(work, weight):
 @kernel
 def side_score(work, order, weight):
     """The order of a side, higher is better, given the sum of its classes' terms."""
-    if work.by_entropy:
+    if work.criterion == INFORMATION_GAIN:
         return order - (weight * log2(weight) if weight > 0.0 else 0.0)
     return order / weight
 

@@ -4,26 +4,19 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from treewright.encoding.bins import Bins
+from treewright.encoding.bins import BinnedTable
+from treewright.engines.criteria import CRITERIA, NAMES
 from treewright.engines.forest.loop import draw_bag, grow_forest_trees
-from treewright.engines.forest.workspace import ForestRecipe, make_room
-from treewright.engines.packed.masks import MOST_LEAVES, ROWS_NEAR, answer_by_masks, turn_codes
-from treewright.engines.packed.walk import BLOCK, answer_block, walk
+from treewright.engines.forest.workspace import ForestRecipe, make_workspace
+from treewright.engines.packed.trees import GrownTrees
 from treewright.runtime.draws import GOLDEN, scramble
 from treewright.runtime.forms import Run
-from treewright.runtime.threads import run_interruptibly, run_parallel
-
-# Rows that are sent down all trees together; their codes stay in fast memory meanwhile.
-ROWS_AT_ONCE = 4096
-
-# Small trees answer for this many rows at a time, and only where there are enough rows to make their tables for.
-ROWS_BY_MASKS, MIN_ROWS_FOR_MASKS = 1 << 14, 256
+from treewright.runtime.threads import run_interruptibly
 
 # Trees of small tables are grown several in one call, of so many rows in all: a call takes as long as a small tree.
 ROWS_AT_A_TIME = 1 << 15
@@ -57,24 +50,6 @@ class Goal:
         return self.n_classes > 0 and not self.by_class and len(self.weights) == 0 and not self.balanced
 
 
-@dataclass(frozen=True)
-class ForestPart:
-    """Some grown trees, one after the other; see `tree.Forest` for what each array means."""
-
-    ends: np.ndarray  # where the nodes, leaves, sets and entries of each tree end
-    nodes: np.ndarray
-    node_set: np.ndarray
-    sets: np.ndarray
-    leaf_weight: np.ndarray
-    leaf_rows: np.ndarray
-    leaf_value: np.ndarray
-    leaf_spread: np.ndarray
-    leaf_end: np.ndarray
-    entry_class: np.ndarray
-    entry_share: np.ndarray
-    gains: np.ndarray
-
-
 # A search multiplies six weights and two targets. Beyond these powers of 2 they are brought back to about 1 beforehand.
 LARGEST_POWER = 60
 # A row weighs at least this power of 2 of the heaviest row.
@@ -102,7 +77,7 @@ class Scale:
             weights = np.maximum(weights, np.ldexp(weights.max(), LEAST_WEIGHT_POWER))
         return replace(goal, weights=weights, targets=np.ldexp(goal.targets, -self.targets))
 
-    def bring_back(self, part: ForestPart) -> ForestPart:
+    def bring_back(self, part: GrownTrees) -> GrownTrees:
         """Grown trees, on the user's scale; of gains only the shares of the columns matter."""
         if not self.weights and not self.targets:
             return part
@@ -145,8 +120,7 @@ def bag_of_tree(run: Run, seed: int, tree: int, bagging: Bagging, n_rows: int) -
 
 def grow_forest(
     run: Run,
-    codes: np.ndarray,
-    bins: Bins,
+    table: BinnedTable,
     goal: Goal,
     recipe: ForestRecipe,
     bagging: Bagging,
@@ -156,31 +130,31 @@ def grow_forest(
     seed: int,
     n_threads: int,
     tick: Callable[[int], None],
-) -> list[ForestPart]:
+) -> list[GrownTrees]:
     """Grow the trees with these numbers, each by one thread; `tick` is told of trees that are finished.
 
     An interrupt stops all threads within a node's time.
     """
+    if not CRITERIA[NAMES[recipe.criterion]].on_bins:
+        raise ValueError(f"criterion {NAMES[recipe.criterion]!r} cannot be used on bins")
     scale = Scale.of(goal)
     goal = scale.bring_down(goal)
+    assert len(table.codes_by_row) == table.codes.shape[1]  # made before threads ask for it
     with np.errstate(over="ignore"):
         recipe = recipe._replace(min_gain=float(np.ldexp(recipe.min_gain, -2 * scale.targets)))
     stop = np.zeros(1, np.uint8)
     room_of_thread = threading.local()
-    n_rows = codes.shape[1]
-    codes_by_row = np.ascontiguousarray(codes.T)
+    n_rows = table.codes.shape[1]
     of_rows = goal.weights if len(goal.weights) else None
     exact = goal.exact and max(bagging.n_draws, n_rows) <= MOST_PACKED
     centre = 0.0 if goal.n_classes else float(np.average(goal.targets, weights=of_rows))
     size = max(1, min(ROWS_AT_A_TIME // n_rows, -(-len(trees) // (4 * n_threads))))
 
-    def grow_some(first: int) -> ForestPart:
+    def grow_some(first: int) -> GrownTrees:
         if not hasattr(room_of_thread, "arrays"):
             room_of_thread.counts, room_of_thread.order = np.empty(n_rows, np.uint16), bagging.room(n_rows)
-            room_of_thread.arrays = make_room(
-                codes,
-                codes_by_row,
-                bins,
+            room_of_thread.arrays = make_workspace(
+                table,
                 goal.targets,
                 n_trees=size,
                 n_targets=goal.n_classes,
@@ -218,10 +192,10 @@ def balancing_factors(labels: np.ndarray, weights: np.ndarray, n_classes: int) -
     return np.where(present, totals.sum() / (present.sum() * np.where(present, totals, 1.0)), 1.0)
 
 
-def take_part(arrays: Any, n_trees: int, by_class: bool) -> ForestPart:
+def take_part(arrays: Any, n_trees: int, by_class: bool) -> GrownTrees:
     """Copy finished trees out of the room that they were grown in."""
     n_nodes, n_leaves, n_sets, n_entries = arrays.ends[n_trees - 1].tolist()
-    return ForestPart(
+    return GrownTrees(
         ends=arrays.ends[:n_trees].copy(),
         nodes=arrays.nodes[:n_nodes].copy(),
         node_set=arrays.node_set[:n_nodes].copy(),
@@ -243,107 +217,3 @@ def pack_bags(run: Run, seed: int, bagging: Bagging, n_trees: int, n_rows: int) 
     for tree in range(n_trees):
         bags[tree] = np.packbits(bag_of_tree(run, seed, tree, bagging, n_rows) > 0, bitorder="little")
     return bags
-
-
-def answer_rows(
-    run: Run, codes: np.ndarray, forest: Any, majority: bool, n_threads: int, bags: np.ndarray | None = None
-) -> tuple[np.ndarray, np.ndarray]:
-    """What the trees answer for each coded row, added up, and how many answered."""
-    n_rows = len(codes)
-    n_classes = len(forest.target.classes)
-    out = np.zeros((n_rows, n_classes if len(forest.leaf_end) else 1))
-    n_answers = np.zeros(n_rows, np.int64)
-    if bags is None and not majority and _has_small_trees(forest) and n_rows >= MIN_ROWS_FOR_MASKS:
-        _answer_by_masks(run, codes, forest, n_threads, out)
-        return out, np.full(n_rows, len(forest.node_start) - 1)
-    bags = np.empty((0, 0), np.uint8) if bags is None else bags
-
-    def answer(first: int) -> None:
-        last = min(first + ROWS_AT_ONCE, n_rows)
-        run(answer_block)(
-            codes,
-            first,
-            last,
-            forest.nodes,
-            forest.node_start,
-            forest.node_set,
-            forest.sets,
-            forest.leaf_start,
-            forest.leaf_value,
-            forest.leaf_end,
-            forest.entry_class,
-            forest.entry_share,
-            majority,
-            bags,
-            out,
-            n_answers,
-            np.empty(last - first, np.uint32),
-            np.empty(BLOCK, np.uint32),
-        )
-
-    _run_blocks(answer, n_rows, n_threads)
-    return out, n_answers
-
-
-def _has_small_trees(forest: Any) -> bool:
-    """Can the leaves of every tree be told by the bits of a word?"""
-    return len(forest.leaf_end) == 0 and int(np.diff(forest.leaf_start).max(initial=0)) <= MOST_LEAVES
-
-
-def _answer_by_masks(run: Run, codes: np.ndarray, forest: Any, n_threads: int, out: np.ndarray) -> None:
-    """The same for small trees, without walking."""
-    n_rows, n_columns = codes.shape
-    size = ROWS_BY_MASKS if n_threads < 2 else min(ROWS_BY_MASKS, -(-n_rows // n_threads))
-
-    def answer(first: int) -> None:
-        last = min(first + size, n_rows)
-        near = np.empty((n_columns, last - first), np.uint8)
-        run(turn_codes)(codes, first, last, near)
-        run(answer_by_masks)(
-            first,
-            last,
-            forest.nodes,
-            forest.node_start,
-            forest.node_set,
-            forest.sets,
-            forest.leaf_start,
-            forest.leaf_value,
-            out,
-            near,
-            np.empty(ROWS_NEAR, np.uint64),
-            np.empty((min(n_columns, MOST_LEAVES), 256), np.uint64),
-            np.empty(min(n_columns, MOST_LEAVES), np.int64),
-            np.full(n_columns, -1, np.int64),
-            np.empty(MOST_LEAVES, np.uint32),
-            np.empty((MOST_LEAVES, 2), np.int64),
-        )
-
-    run_parallel(answer, range(0, n_rows, size), n_threads)
-
-
-def leaves_of_rows(run: Run, codes: np.ndarray, forest: Any, n_threads: int) -> np.ndarray:
-    """The leaf of each coded row in each tree."""
-    n_rows, n_trees = len(codes), len(forest.node_start) - 1
-    leaves = np.empty((n_trees, n_rows), np.uint32)
-
-    def descend(first: int) -> None:
-        last = min(first + ROWS_AT_ONCE, n_rows)
-        active = np.empty(BLOCK, np.uint32)
-        for tree in range(n_trees):
-            at = leaves[tree, first:last]
-            run(walk)(
-                codes, first, last, forest.nodes, forest.node_start[tree], forest.node_set, forest.sets, at, active
-            )
-
-    _run_blocks(descend, n_rows, n_threads)
-    return leaves.T
-
-
-def _run_blocks(work: Callable[[int], None], n_rows: int, n_threads: int) -> None:
-    firsts = range(0, n_rows, ROWS_AT_ONCE)
-    if n_threads < 2 or len(firsts) < 2:
-        for first in firsts:
-            work(first)
-        return
-    with ThreadPoolExecutor(n_threads) as pool:
-        list(pool.map(work, firsts))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from treewright.engines.criteria import INFORMATION_GAIN
 from treewright.engines.exact.layout import ONE, YES, ZERO, has_bit
 from treewright.engines.forest.codes import THIRTY_TWO, last_code_below
 from treewright.engines.forest.moments import LOW_HALF
@@ -166,8 +167,8 @@ def scores(work, by_class):
     order = 0.0
     for k in range(work.n_present_classes):
         total = work.totals[work.classes[k]]
-        order += total * np.log2(total) if work.by_entropy else total * total
-    if work.by_entropy:
+        order += total * np.log2(total) if work.criterion == INFORMATION_GAIN else total * total
+    if work.criterion == INFORMATION_GAIN:
         return order - work.weight * np.log2(work.weight), 0.0
     return order / work.weight, work.weight
 

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from treewright.encoding.bins import MISSING_CODE, Bins
+from treewright.encoding.bins import MISSING_CODE, BinnedTable, Bins
+from treewright.engines.criteria import GINI
 from treewright.engines.exact.workspace import BYTES, FLAG, FLAGS, REAL, REALS, WHOLE, WHOLES, WORDS
 from treewright.runtime.jit import borrow, build_struct, part, replaced
 
@@ -16,7 +17,7 @@ from treewright.runtime.jit import borrow, build_struct, part, replaced
 class ForestRecipe(NamedTuple):
     """The choices that shape the trees of a forest."""
 
-    by_entropy: bool = False  # rate classes by entropy rather than by gini
+    criterion: int = GINI
     random_cuts: bool = False  # one threshold per column, drawn at random (extra trees)
     max_depth: int = 1 << 30
     min_samples_split: int = 2
@@ -26,7 +27,7 @@ class ForestRecipe(NamedTuple):
 
 
 RECIPE = [
-    ("by_entropy", FLAG),
+    ("criterion", WHOLE),
     ("random_cuts", FLAG),
     ("max_depth", WHOLE),
     ("min_samples_split", WHOLE),
@@ -176,7 +177,7 @@ def open_grove(arrays, recipe, n_classes, exact):
     """The struct for growing one tree of a forest."""
     work = new_grove()
     take_forest_arrays(work, arrays)
-    work.by_entropy = recipe.by_entropy
+    work.criterion = recipe.criterion
     work.random_cuts = recipe.random_cuts
     work.max_depth = recipe.max_depth
     work.min_samples_split = recipe.min_samples_split
@@ -209,10 +210,8 @@ def block_size(n_columns: int, n_rows: int) -> int:
     return min(max(MAX_BLOCK_BYTES // n_columns, 128), MAX_BLOCK_ROWS)
 
 
-def make_room(
-    codes: np.ndarray,
-    codes_by_row: np.ndarray,
-    bins: Bins,
+def make_workspace(
+    table: BinnedTable,
     targets: np.ndarray,
     *,
     n_trees: int,
@@ -227,6 +226,7 @@ def make_room(
 
     Pages that are never touched cost nothing.
     """
+    codes, bins = table.codes, table.bins
     n_columns, n_table = codes.shape
     n_rows, n_classes = n_table * n_trees, n_targets if by_class else 0
     block = block_size(n_columns, n_table)
@@ -280,7 +280,7 @@ def make_room(
     for name in ("histogram", "packed_histogram", "code_rows", "marks", "totals", "left", "right"):
         made[name][:] = 0
     made["columns"][:] = np.arange(n_columns)
-    given = {"all_codes": codes, "codes_by_row": codes_by_row, "all_targets": targets}
+    given = {"all_codes": codes, "codes_by_row": table.codes_by_row, "all_targets": targets}
     given |= {"monotone": monotone, "stop": stop}
     given |= {name: getattr(bins, name) for name in Bins._fields if name in ARRAYS}
     given["has_gaps"] = (codes == MISSING_CODE).any(axis=1)

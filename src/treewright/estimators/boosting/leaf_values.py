@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from treewright.engines.forest.engine import ForestPart
+from treewright.engines.packed.trees import GrownTrees
 from treewright.engines.packed.walk import CHILD_SHIFT, COLUMN_MASK, COLUMN_SHIFT, IS_LEAF
 from treewright.estimators.boosting.losses import Loss
 
 
 def best_answers(
-    part: ForestPart,
+    part: GrownTrees,
     leaves: np.ndarray,
     residuals: np.ndarray,
     weights: np.ndarray,

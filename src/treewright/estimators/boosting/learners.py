@@ -11,7 +11,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from treewright.encoding.bins import MAX_CODES, Bins, code_rows, place_bins
+from treewright.encoding.bins import MAX_CODES, Bins, bin_table, code_rows
 from treewright.encoding.target_encoding import CategoryStatistics, learn_statistics
 from treewright.estimators.base import ClassAnswers, NumberAnswers, TableLearner, Training
 from treewright.estimators.boosting.losses import Loss, ManyOutputs, Tweedie, read_loss
@@ -43,6 +43,7 @@ from treewright.table import Table, read_classes, read_like
 from treewright.table.column import Column
 from treewright.tree import Target
 from treewright.tree.forest import Forest
+from treewright.tree.tree import GRADIENT
 
 # A node has two bytes for its column.
 MOST_COLUMNS = 1 << 16
@@ -106,7 +107,7 @@ class Boosting(TableLearner):
         forests = earlier
         if found.parts[0]:
             target = Target(training.target.name)
-            added = [Forest.of(statistics.columns, target, plan.bins, parts) for parts in found.parts]
+            added = [Forest.of(statistics.columns, target, GRADIENT, plan.bins, parts) for parts in found.parts]
             forests = [old.with_more(new) for old, new in zip(earlier, added, strict=True)] if earlier else added
         self._keep_names(table)
         self._keep_classes(training.classes)
@@ -188,8 +189,7 @@ class Boosting(TableLearner):
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int64).max, dtype=np.int64))
         outputs = self._outputs(training)
         statistics, values = learn_statistics(training.columns, training.values, outputs, training.weights)
-        bins = place_bins(statistics.columns, values, int(self.max_bins), n_threads)
-        codes = code_rows(choose_compiled_form(), bins, values, n_threads, by_column=True)
+        table = bin_table(choose_compiled_form(), statistics.columns, values, int(self.max_bins), n_threads)
         if len(statistics.columns) >= MOST_COLUMNS:
             raise ValueError(
                 f"boosting takes fewer than {MOST_COLUMNS} columns, but there are {len(statistics.columns)}"
@@ -197,7 +197,7 @@ class Boosting(TableLearner):
         plan = BoostPlan(
             recipe=recipe,
             loss=loss,
-            bins=bins,
+            bins=table.bins,
             monotone=self._directions(training)[statistics.origin],
             groups=None if groups is None else np.ascontiguousarray(groups[:, statistics.origin]),
             subsample=1.0 if is_auto(self.subsample) else read_share("subsample", self.subsample),
@@ -208,8 +208,8 @@ class Boosting(TableLearner):
             n_threads=n_threads,
         )
         targets = np.ascontiguousarray(training.answers.astype(np.float64).T)
-        code_apart = self._code_apart(training, outputs, statistics, bins) if statistics.means else None
-        return plan, Rows(codes, targets, training.weights, code_apart=code_apart), statistics
+        code_apart = self._code_apart(training, outputs, statistics, table.bins) if statistics.means else None
+        return plan, Rows(table.codes, targets, training.weights, code_apart=code_apart), statistics
 
     def _code_apart(
         self, training: Training, outputs: dict[str, np.ndarray], statistics: CategoryStatistics, bins: Bins

@@ -11,7 +11,8 @@ import numpy as np
 
 from treewright.encoding.bins import Bins
 from treewright.engines.boosting.engine import MIN_CODES_FOR_THREADS, Booster, BoostRecipe
-from treewright.engines.forest.engine import ForestPart, seeds_of_trees
+from treewright.engines.forest.engine import seeds_of_trees
+from treewright.engines.packed.trees import GrownTrees
 from treewright.engines.packed.walk import BLOCK, walk
 from treewright.estimators.boosting.leaf_values import best_answers
 from treewright.estimators.boosting.losses import Loss
@@ -92,7 +93,7 @@ class BoostPlan:
 class Boosted:
     """What boosting has found: for each output the trees of all rounds, and the loss on rows held back after each."""
 
-    parts: list[list[ForestPart]]
+    parts: list[list[GrownTrees]]
     history: np.ndarray
 
     loss_before: float = np.inf  # on rows held back, before the first round
@@ -137,7 +138,7 @@ class Judge:
         return len(self.history) - self.round_of_best >= patience
 
 
-def leaves_in(part: ForestPart, codes: np.ndarray) -> np.ndarray:
+def leaves_in(part: GrownTrees, codes: np.ndarray) -> np.ndarray:
     """The leaf of each coded row in a tree."""
     at, room = np.empty(len(codes), np.uint32), np.empty(BLOCK, np.uint32)
     choose_compiled_form()(walk)(codes, 0, len(codes), part.nodes, 0, part.node_set, part.sets, at, room)
@@ -157,7 +158,7 @@ def boost(
 ) -> Boosted:
     """Add trees round by round; with rows held back, until their loss has not fallen for a while."""
     judge = None if held is None else Judge(held, plan.loss, initial)
-    parts: list[list[ForestPart]] = [[] for _ in range(plan.loss.n_outputs)]
+    parts: list[list[GrownTrees]] = [[] for _ in range(plan.loss.n_outputs)]
     rounds = Rounds(plan, rows, initial)
     was_interrupted = False
     try:
@@ -202,7 +203,7 @@ class Rounds:
             n_threads=plan.n_threads,
         )
 
-    def add(self, number: int) -> list[ForestPart]:
+    def add(self, number: int) -> list[GrownTrees]:
         """The trees of a round, one per output."""
         plan, loss = self.plan, self.plan.loss
         self._derive()
@@ -249,7 +250,7 @@ class Rounds:
             return None
         return draw_by_gradient(random, self.gradients, self.hessians, *plan.goss)
 
-    def _with_best_answers(self, k: int, part: ForestPart) -> ForestPart:
+    def _with_best_answers(self, k: int, part: GrownTrees) -> GrownTrees:
         """A tree whose leaves give the best answers to what is left of the targets."""
         plan, targets = self.plan, self.rows.targets
         residuals = (targets if targets.ndim == 1 else targets[k]) - self.scores[k]

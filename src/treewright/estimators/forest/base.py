@@ -10,8 +10,17 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from treewright.engines.criteria import CRITERIA
 from treewright.estimators.base import ClassAnswers, NumberAnswers, TableLearner, Training
-from treewright.estimators.forest.growth import Bagging, ForestPlan, Shape, bags_of, choose_shape, grow_trees
+from treewright.estimators.forest.growth import (
+    Bagging,
+    ForestPlan,
+    Shape,
+    bags_of,
+    bin_training,
+    choose_shape,
+    grow_trees,
+)
 from treewright.estimators.parameters import (
     CLASS_CRITERIA,
     NUMBER_CRITERIA,
@@ -39,7 +48,7 @@ OTHER_TABLE = (
 )
 
 # Criteria under which a split is refused if it breaks a monotone constraint.
-MONOTONE_CRITERIA = ("gini", "squared_error")
+MONOTONE_CRITERIA = tuple(name for name, criterion in CRITERIA.items() if criterion.monotonic)
 
 # How often a row is drawn is counted in two bytes.
 MOST_DRAWS = 10_000
@@ -80,8 +89,9 @@ class ForestLearner(TableLearner):
         earlier = getattr(self, "forest_", None) if self.warm_start else None
         plan = self._plan(single, training, self._forest_seed(earlier))
         n_trees = self._count_trees(len(training.answers))
+        binned = bin_training(training, plan)
         if earlier is None:
-            shape = choose_shape(training, plan, self._shapes(len(table.columns)), n_trees, self.progress)
+            shape = choose_shape(training, binned, plan, self._shapes(len(table.columns)), n_trees, self.progress)
         else:
             shape = self._shape_of_more()
         plan = shape.of(plan)
@@ -96,16 +106,17 @@ class ForestLearner(TableLearner):
             raise ValueError(OTHER_TABLE)
         if forest is None or first < n_trees:
             with follow("growing trees", n_trees - first, self.progress) as tick:
-                grown = grow_trees(single, training, plan, range(first, n_trees), tick)
+                grown = grow_trees(single, training, binned, plan, range(first, n_trees), tick)
             forest = grown if earlier is None else _joined(earlier, grown)
-        out_of_bag = self._answer_out_of_bag(forest, training, plan)
+        rows = training.values if binned is None else binned.codes_by_row
+        out_of_bag = self._answer_out_of_bag(forest, rows, training, plan)
         self._keep_names(table)
         self._keep_classes(training.classes)
         self.n_features_in_ = len(table.columns)
         self.n_estimators_ = n_trees
         self.seed_, self.shape_ = plan.seed, shape
         self.forest_ = forest
-        self._keep_out_of_bag(out_of_bag, training)
+        self._keep_out_of_bag(out_of_bag, rows, training)
         return self
 
     def apply(self, X: Any) -> np.ndarray:
@@ -272,18 +283,19 @@ class ForestLearner(TableLearner):
             )
         return directions
 
-    def _answer_out_of_bag(self, forest: Forest | TreeList, training: Training, plan: ForestPlan) -> np.ndarray | None:
+    def _answer_out_of_bag(
+        self, forest: Forest | TreeList, rows: np.ndarray, training: Training, plan: ForestPlan
+    ) -> np.ndarray | None:
         """What the trees that have not seen a row answer for it, NaN where all have seen it."""
         if not self.oob_score:
             return None
         bags = bags_of(plan, len(forest), len(training.answers))
-        codes = forest.code(training.values, self.n_jobs)
-        answers = forest.answers(codes, majority=self._by_majority(), bags=bags, n_jobs=self.n_jobs)
+        answers = forest.answers(rows, majority=self._by_majority(), bags=bags, n_jobs=self.n_jobs)
         if np.isnan(answers[:, 0]).all():
             raise ValueError("every tree has seen every row, so there is nothing out of bag; grow more trees")
         return answers
 
-    def _keep_out_of_bag(self, answers: np.ndarray | None, training: Training) -> None:
+    def _keep_out_of_bag(self, answers: np.ndarray | None, rows: np.ndarray, training: Training) -> None:
         for name in _OPTIONAL:
             self.__dict__.pop(name, None)
         if answers is None:
@@ -369,13 +381,13 @@ class ForestRegressor(NumberAnswers, ForestLearner):
         middle = self.predict(X)
         return np.column_stack([middle + low, middle + high])
 
-    def _keep_out_of_bag(self, answers: np.ndarray | None, training: Training) -> None:
+    def _keep_out_of_bag(self, answers: np.ndarray | None, rows: np.ndarray, training: Training) -> None:
         self.__dict__.pop("oob_errors_", None)
-        super()._keep_out_of_bag(answers, training)
+        super()._keep_out_of_bag(answers, rows, training)
         for name in ("training_leaves_", "training_target_", "training_weights_"):
             self.__dict__.pop(name, None)
         if self.quantiles:
-            leaves = self.forest_.leaves(self.forest_.code(training.values, self.n_jobs), self.n_jobs)
+            leaves = self.forest_.leaves(rows, self.n_jobs)
             self.training_leaves_ = np.ascontiguousarray(leaves, dtype=np.uint32)
             self.training_target_, self.training_weights_ = training.answers, training.weights
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from treewright.encoding.bins import can_be_binned, code_rows, place_bins
+from treewright.encoding.bins import BinnedTable, bin_table, can_be_binned
+from treewright.engines.criteria import CODES, CRITERIA
 from treewright.engines.forest.engine import (
     Bagging,
     Goal,
@@ -34,8 +35,6 @@ MOST_ROWS_TO_TRY = 10_000
 TRIAL_TREES = 50
 LEAST_CERTAINTY = 2.0
 TRIAL_STREAM = 0x1B873593
-
-BINNED_CRITERIA = ("gini", "information_gain", "squared_error")
 
 
 @dataclass(frozen=True)
@@ -66,8 +65,23 @@ class Shape:
         return replace(plan, tree=tree)
 
 
+def bin_training(training: Training, plan: ForestPlan) -> BinnedTable | None:
+    """The training table in bytes, for all that a fit does with it; None if its trees cannot be grown on bins."""
+    if plan.tree.strategy.refuses:
+        refuse_gaps(training.columns, training.values)
+    if not fits_in_bytes(training, plan):
+        return None
+    n_threads = usable_threads(plan.n_jobs)
+    return bin_table(choose_compiled_form(), training.columns, training.values, plan.max_bins, n_threads)
+
+
 def choose_shape(
-    training: Training, plan: ForestPlan, shapes: Sequence[Shape], n_trees: int, progress: bool | None
+    training: Training,
+    table: BinnedTable | None,
+    plan: ForestPlan,
+    shapes: Sequence[Shape],
+    n_trees: int,
+    progress: bool | None,
 ) -> Shape:
     """The shape whose trees err least on rows that they have not seen, by a small forest each.
 
@@ -76,23 +90,25 @@ def choose_shape(
     """
     n_rows = len(training.answers)
     pays = len(shapes) > 1 and n_trees >= TRIAL_TREES and n_rows <= MOST_ROWS_TO_TRY
-    if not pays or not fits_in_bytes(training, plan):
+    if not pays or table is None:
         return shapes[0]
     trial = replace(plan, bagging=Bagging(n_rows), seed=plan.seed ^ TRIAL_STREAM)
     bags = bags_of(trial, TRIAL_TREES, n_rows)
     losses = []
     with follow("trying shapes of trees", len(shapes) * TRIAL_TREES, progress) as tick:
         for shape in shapes:
-            forest = grow_in_bytes(training, shape.of(trial), range(TRIAL_TREES), tick)
-            losses.append(losses_out_of_bag(forest, training, bags, plan.n_jobs))
+            forest = grow_in_bytes(training, table, shape.of(trial), range(TRIAL_TREES), tick)
+            losses.append(losses_out_of_bag(forest, training, table, bags, plan.n_jobs))
     advantages = [certainty_of_gain(losses[0] - loss) for loss in losses]
     best = int(np.argmax(advantages))
     return shapes[best] if advantages[best] > LEAST_CERTAINTY else shapes[0]
 
 
-def losses_out_of_bag(forest: Forest, training: Training, bags: np.ndarray, n_jobs: int | None) -> np.ndarray:
+def losses_out_of_bag(
+    forest: Forest, training: Training, table: BinnedTable, bags: np.ndarray, n_jobs: int | None
+) -> np.ndarray:
     """What trees that have not seen a row lose on it, times its weight: 1 for a wrong class, else the squared error."""
-    answers = forest.answers(forest.code(training.values, n_jobs), bags=bags, n_jobs=n_jobs)
+    answers = forest.answers(table.codes_by_row, bags=bags, n_jobs=n_jobs)
     if training.target.is_classes:
         losses = (answers.argmax(axis=1) != training.answers).astype(np.float64)
     else:
@@ -111,59 +127,64 @@ def fits_in_bytes(training: Training, plan: ForestPlan) -> bool:
     """Can these trees be grown on a table in bytes?"""
     tree = plan.tree
     return (
-        tree.criterion in BINNED_CRITERIA
+        isinstance(tree.criterion, str)
+        and CRITERIA[tree.criterion].on_bins
         and tree.categorical == "subset"
         and tree.candidates == "midpoints"
         and tree.max_leaf_nodes is None
         and tree.max_p_value == 1.0
-        and tree.missing in ("learned", "error")
+        and tree.strategy.on_bins
         and plan.unseen in ("as_missing", "error")
         and can_be_binned(training.columns)
     )
 
 
 def grow_trees(
-    learner: Any, training: Training, plan: ForestPlan, trees: Sequence[int], tick: Callable[[int], None]
+    learner: Any,
+    training: Training,
+    table: BinnedTable | None,
+    plan: ForestPlan,
+    trees: Sequence[int],
+    tick: Callable[[int], None],
 ) -> Forest | TreeList:
     """Grow the trees with these numbers; `learner` is the kind of single tree that they are."""
-    if fits_in_bytes(training, plan):
-        return grow_in_bytes(training, plan, trees, tick)
+    if table is not None:
+        return grow_in_bytes(training, table, plan, trees, tick)
     return grow_one_by_one(learner, training, plan, trees, tick)
 
 
-def grow_in_bytes(training: Training, plan: ForestPlan, trees: Sequence[int], tick: Callable[[int], None]) -> Forest:
-    """Grow trees on the table in bytes, coded once for all of them."""
-    if plan.tree.missing == "error":
-        refuse_gaps(training.columns, training.values)
+def grow_in_bytes(
+    training: Training, table: BinnedTable, plan: ForestPlan, trees: Sequence[int], tick: Callable[[int], None]
+) -> Forest:
+    """Grow trees on the table in bytes."""
     run = choose_compiled_form()
     n_threads = usable_threads(plan.n_jobs)
     n_rows, n_columns = training.values.shape
-    bins = place_bins(training.columns, training.values, plan.max_bins, n_threads)
-    codes = code_rows(run, bins, training.values, n_threads, by_column=True)
     n_classes = len(training.target.classes)
-    by_entropy = plan.tree.criterion == "information_gain"
+    criterion = plan.tree.criterion
+    assert isinstance(criterion, str)
+    counts_two = n_classes == 2 and criterion == "gini"
     goal = Goal(
         targets=training.answers.astype(np.float64),
         weights=training.weights if (training.weights != 1.0).any() else np.empty(0),
         n_classes=n_classes,
-        by_class=n_classes > 0 and (n_classes != 2 or by_entropy),
+        by_class=n_classes > 0 and not counts_two,
         balanced=plan.balanced,
     )
     recipe = plan.tree.recipe(n_rows, n_columns)
     forest_recipe = ForestRecipe(
-        by_entropy=by_entropy,
+        criterion=CODES[criterion],
         random_cuts=plan.random_cuts,
         max_depth=recipe.max_depth,
         min_samples_split=recipe.min_samples_split,
         min_samples_leaf=recipe.min_samples_leaf,
         # The gain of two classes is counted in the squares of one of them: half of gini's.
-        min_gain=recipe.min_gain * (0.5 if n_classes == 2 and not by_entropy else 1.0),
+        min_gain=recipe.min_gain * (0.5 if counts_two else 1.0),
         max_features=recipe.max_features,
     )
     grown = grow_forest(
         run,
-        codes,
-        bins,
+        table,
         goal,
         forest_recipe,
         plan.bagging,
@@ -173,7 +194,7 @@ def grow_in_bytes(training: Training, plan: ForestPlan, trees: Sequence[int], ti
         n_threads=min(n_threads, max(len(trees), 1)),
         tick=tick,
     )
-    return Forest.of(training.columns, training.target, bins, grown, by_entropy)
+    return Forest.of(training.columns, training.target, criterion, table.bins, grown)
 
 
 def grow_one_by_one(
@@ -187,8 +208,6 @@ def grow_one_by_one(
             "monotone needs missing='learned' or 'error', max_leaf_nodes=None, subset splits, "
             "unseen='as_missing' or 'error', and columns of at most 255 categories"
         )
-    if plan.tree.missing == "error":
-        refuse_gaps(training.columns, training.values)
     single = replace(plan.tree, n_jobs=1)
 
     def grow_one(tree: int) -> Any:

@@ -135,7 +135,7 @@ class TreeLearner(TableLearner):
         from treewright.tree.grow import grow
 
         is_classes = training.target.is_classes
-        if plan.missing == "error":
+        if plan.strategy.refuses:
             refuse_gaps(training.columns, training.values)
         training, filling = fill_gaps(training, plan)
         tree = grow(
@@ -154,12 +154,7 @@ class TreeLearner(TableLearner):
             unseen=check_unseen(getattr(self, "unseen", "as_missing")),
             rows_of_file=len(training.table),
         )
-        tree = tree if filling is None else tree.replace(filling=filling)
-        if isinstance(plan.criterion, str):
-            return tree
-        from treewright.engines.exact.own_criterion import name_of
-
-        return tree.replace(own_criterion=name_of(plan.criterion))
+        return tree if filling is None else tree.replace(filling=filling)
 
     def _check_pruning(self) -> None:
         if getattr(self, "prune", None) is not None:

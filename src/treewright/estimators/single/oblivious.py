@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from treewright.engines.criteria import criteria_of
 from treewright.estimators.single.base import TreeClassifier, TreeRegressor
 
 
@@ -58,7 +59,7 @@ class ObliviousTreeClassifier(TreeClassifier):
     """
 
     _recipe: ClassVar[Mapping[str, Any]] = {"oblivious": True}
-    _criteria = ("gini", "information_gain", "error")
+    _criteria = criteria_of(classes=True, by_level=True)
 
     def __init__(
         self,
@@ -126,7 +127,7 @@ class ObliviousTreeRegressor(TreeRegressor):
     """
 
     _recipe: ClassVar[Mapping[str, Any]] = {"oblivious": True}
-    _criteria = ("squared_error", "poisson")
+    _criteria = criteria_of(classes=False, by_level=True)
 
     def __init__(
         self,

@@ -8,6 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treewright.encoding.midpoints import midpoints
+from treewright.engines.missing_values import (
+    ALL_BRANCHES,
+    EVERY_VALUE,
+    OWN_BRANCH,
+    STRATEGIES,
+    SURROGATE,
+    MissingStrategy,
+)
 from treewright.estimators.missing_values import fill_gaps, refuse_gaps
 from treewright.estimators.parameters import Plan, check_min_bucket, check_unseen
 from treewright.estimators.single.base import Training, TreeClassifier
@@ -19,10 +27,6 @@ if TYPE_CHECKING:
     from treewright.engines.exact.level_surrogates import StandIns
     from treewright.engines.exact.workspace import Data
     from treewright.runtime.forms import Run
-
-# What rates a rule by the rows with a value only, and what sends rows without one down several branches.
-LEAVES_OUT = ("fractional", "all_branches", "surrogate")
-SPREADS = ("fractional", "all_branches", "every_value")
 
 
 class OneRClassifier(TreeClassifier):
@@ -87,11 +91,11 @@ class OneRClassifier(TreeClassifier):
 
     def _grow(self, training: Training, plan: Plan, seed: int) -> Tree:
         min_bucket = check_min_bucket(self.min_bucket)
-        if plan.missing == "error":
+        if plan.strategy.refuses:
             refuse_gaps(training.columns, training.values)
         training, filling = fill_gaps(training, plan)
-        missing = plan.missing if filling is None else "error"
-        tree = build_tree(training, best_rule(training, min_bucket, missing), check_unseen(self.unseen))
+        strategy = plan.strategy if filling is None else STRATEGIES["error"]
+        tree = build_tree(training, best_rule(training, min_bucket, strategy), check_unseen(self.unseen))
         return tree if filling is None else tree.replace(filling=filling)
 
 
@@ -104,7 +108,7 @@ class OneRule:
 
     place: int  # -1 if no column is asked
     thresholds: np.ndarray | None  # upper ends of all intervals but the last, None for categories
-    missing: Any  # the strategy
+    strategy: MissingStrategy
     branch: np.ndarray  # of each row; the number of branches if it has none
     counts: np.ndarray  # class weights of each branch
     rows: np.ndarray
@@ -124,7 +128,7 @@ class OneRule:
         As C4.5 measures a gain: by the rows with a value, where those without have no branch of their own.
         """
         counts = self.counts
-        if self.missing not in LEAVES_OUT:
+        if not self.strategy.leaves_out:
             counts = counts + self.parts[:, None] * self.gap_counts
         return float(_wrong(counts.sum(axis=0)) - _wrong(counts).sum())
 
@@ -134,21 +138,23 @@ def _wrong(counts: np.ndarray) -> Any:
     return counts.sum(axis=-1) - counts.max(axis=-1)
 
 
-def best_rule(training: Training, min_bucket: float, missing: Any = "branch") -> OneRule:
+def best_rule(training: Training, min_bucket: float, strategy: MissingStrategy = STRATEGIES["branch"]) -> OneRule:
     """The rule that saves the most errors, the first of equals; none if there is nothing to tell apart."""
     by_label = np.argsort(training.answers, kind="stable")
-    nothing = rule_of(training, -1, None, missing)
+    nothing = rule_of(training, -1, None, strategy)
     asked = np.flatnonzero(~np.isnan(training.values).all(axis=0)).tolist()
     if _wrong(nothing.counts).sum() == 0.0 or not asked:
         return nothing
-    rules = [write_rule(training, place, min_bucket, by_label, missing) for place in asked]
+    rules = [write_rule(training, place, min_bucket, by_label, strategy) for place in asked]
     most = max(rule.saved for rule in rules)
     # Sums of weights may round differently from column to column: the first wins such a tie.
     slack = 1e-12 * training.weights.sum()
     return next(rule for rule in rules if rule.saved >= most - slack)
 
 
-def write_rule(training: Training, place: int, min_bucket: float, by_label: np.ndarray, missing: Any) -> OneRule:
+def write_rule(
+    training: Training, place: int, min_bucket: float, by_label: np.ndarray, strategy: MissingStrategy
+) -> OneRule:
     """The best that one column alone can say; `by_label` lists the rows class by class."""
     column = training.columns[place]
     thresholds = None
@@ -156,10 +162,10 @@ def write_rule(training: Training, place: int, min_bucket: float, by_label: np.n
         line = read_line(training, place, by_label)
         last = last_of_intervals(line, min_bucket)
         thresholds = midpoints(line.values[last], line.values[last + 1]) if column.is_numeric else line.values[last]
-    return rule_of(training, place, thresholds, missing)
+    return rule_of(training, place, thresholds, strategy)
 
 
-def rule_of(training: Training, place: int, thresholds: np.ndarray | None, missing: Any) -> OneRule:
+def rule_of(training: Training, place: int, thresholds: np.ndarray | None, strategy: MissingStrategy) -> OneRule:
     """The rule with these branches, its rows counted."""
     values = training.values[:, place] if place >= 0 else np.zeros(len(training.answers))
     gaps = np.isnan(values)
@@ -171,25 +177,27 @@ def rule_of(training: Training, place: int, thresholds: np.ndarray | None, missi
         n_branches = len(thresholds) + 1
         branch = np.searchsorted(thresholds, values, side="left")
     branch = np.where(gaps, n_branches, branch).astype(np.intp)
-    has_own_branch = missing == "branch" and bool(gaps.any())
+    has_own_branch = strategy.code == OWN_BRANCH and bool(gaps.any())
     n_branches += int(has_own_branch)
     counts, rows = _tally(training, branch, n_branches + 1)
     n_values = None
-    if missing == "every_value":
+    if strategy.code == EVERY_VALUE:
         distinct = np.unique(values[~gaps], return_index=True)[1]
         n_values = np.bincount(branch[~gaps][distinct], minlength=n_branches)
-    parts = _parts(counts[:-1], counts[-1], missing, n_values)
+    parts = _parts(counts[:-1], counts[-1], strategy, n_values)
     return OneRule(
-        place, thresholds, missing, branch, counts[:-1], rows[:-1], counts[-1], int(rows[-1]), parts, has_own_branch
+        place, thresholds, strategy, branch, counts[:-1], rows[:-1], counts[-1], int(rows[-1]), parts, has_own_branch
     )
 
 
-def _parts(counts: np.ndarray, gap_counts: np.ndarray, missing: Any, n_values: np.ndarray | None) -> np.ndarray:
+def _parts(
+    counts: np.ndarray, gap_counts: np.ndarray, strategy: MissingStrategy, n_values: np.ndarray | None
+) -> np.ndarray:
     """The part of a row without a value that each branch takes: all of it in one, or a share of each."""
     if n_values is not None:
         return n_values / n_values.sum()
     weight = counts.sum(axis=1)
-    if missing in SPREADS:
+    if strategy.spreads:
         return weight / weight.sum()
     # Where the rule errs least; of equals the heaviest, of those the first.
     more = _wrong(counts + gap_counts) - _wrong(counts)
@@ -323,18 +331,18 @@ def build_tree(training: Training, rule: OneRule, unseen: str) -> Tree:
     part = np.array([rule.parts[lo:hi].sum() for lo, hi in spans])
     threshold = np.array([_threshold(rule, *span) for span in spans])
     missing_branch, share = _ways_of_gaps(rule, first_child, n_children, known.sum(axis=1), part)
-    taken = (part > 0.0).astype(float) if rule.missing == "all_branches" else part
+    taken = (part > 0.0).astype(float) if rule.strategy.code == ALL_BRANCHES else part
     distribution = known + taken[:, None] * rule.gap_counts
     rows = np.array([rule.rows[lo:hi].sum() for lo, hi in spans]) + np.where(part > 0.0, rule.n_gaps, 0)
     surrogates, words = None, np.empty(0, dtype=np.uint64)
-    if rule.missing == "surrogate":
+    if rule.strategy.code == SURROGATE:
         settled = settle_gaps(training, rule, spans, first_child, n_children)
         missing_branch, surrogates, words = settled.missing_branch, settled.surrogates, settled.words
         counts, in_branch = _tally(training, settled.branch, rule.n_branches)
         distribution = np.array([counts[lo:hi].sum(axis=0) for lo, hi in spans])
         rows = np.array([in_branch[lo:hi].sum() for lo, hi in spans])
     weight = distribution.sum(axis=1)
-    wrong = _wrong(known if rule.missing in LEAVES_OUT else distribution)
+    wrong = _wrong(known if rule.strategy.leaves_out else distribution)
     gained = np.zeros(n_nodes)
     for node in np.flatnonzero(is_inner):
         children = slice(first_child[node], first_child[node] + n_children[node])
@@ -342,6 +350,7 @@ def build_tree(training: Training, rule: OneRule, unseen: str) -> Tree:
     has_weight = weight > 0.0
     kind = SplitKind.MULTIWAY if is_multiway else SplitKind.THRESHOLD
     return Tree(
+        criterion="error",
         columns=training.columns,
         target=training.target,
         kind=np.where(is_inner, kind, SplitKind.LEAF).astype(np.uint8),
@@ -371,7 +380,7 @@ def _ways_of_gaps(
     share = np.zeros(len(n_children))
     for node in np.flatnonzero(n_children):
         children = slice(first_child[node], first_child[node] + n_children[node])
-        if rule.missing in SPREADS:
+        if rule.strategy.spreads:
             missing_branch[node] = -1
             share[children] = part[children] / part[node]
         elif rule.has_own_branch and node == 0:

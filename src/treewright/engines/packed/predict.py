@@ -1,0 +1,122 @@
+"""Predictions of many trees for rows in bytes: by walking, or by leaf masks where trees are small."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from treewright.engines.packed.masks import MOST_LEAVES, ROWS_NEAR, answer_by_masks, turn_codes
+from treewright.engines.packed.trees import PackedTrees
+from treewright.engines.packed.walk import BLOCK, answer_block, walk
+from treewright.runtime.forms import Run
+from treewright.runtime.threads import run_parallel
+
+# Rows that are sent down all trees together; their codes stay in fast memory meanwhile.
+ROWS_AT_ONCE = 4096
+
+
+# Small trees answer for this many rows at a time, and only where there are enough rows to make their tables for.
+ROWS_BY_MASKS, MIN_ROWS_FOR_MASKS = 1 << 14, 256
+
+
+def answer_rows(
+    run: Run, codes: np.ndarray, trees: PackedTrees, majority: bool, n_threads: int, bags: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """What the trees answer for each coded row, added up, and how many answered."""
+    n_rows = len(codes)
+    out = np.zeros((n_rows, trees.n_outputs))
+    n_answers = np.zeros(n_rows, np.int64)
+    if bags is None and not majority and _has_small_trees(trees) and n_rows >= MIN_ROWS_FOR_MASKS:
+        _answer_by_masks(run, codes, trees, n_threads, out)
+        return out, np.full(n_rows, trees.n_trees)
+    bags = np.empty((0, 0), np.uint8) if bags is None else bags
+
+    def answer(first: int) -> None:
+        last = min(first + ROWS_AT_ONCE, n_rows)
+        run(answer_block)(
+            codes,
+            first,
+            last,
+            trees.nodes,
+            trees.node_start,
+            trees.node_set,
+            trees.sets,
+            trees.leaf_start,
+            trees.leaf_value,
+            trees.leaf_end,
+            trees.entry_class,
+            trees.entry_share,
+            majority,
+            bags,
+            out,
+            n_answers,
+            np.empty(last - first, np.uint32),
+            np.empty(BLOCK, np.uint32),
+        )
+
+    _run_blocks(answer, n_rows, n_threads)
+    return out, n_answers
+
+
+def _has_small_trees(trees: PackedTrees) -> bool:
+    """Can the leaves of every tree be told by the bits of a word?"""
+    return len(trees.leaf_end) == 0 and int(np.diff(trees.leaf_start).max(initial=0)) <= MOST_LEAVES
+
+
+def _answer_by_masks(run: Run, codes: np.ndarray, trees: PackedTrees, n_threads: int, out: np.ndarray) -> None:
+    """The same for small trees, without walking."""
+    n_rows, n_columns = codes.shape
+    size = ROWS_BY_MASKS if n_threads < 2 else min(ROWS_BY_MASKS, -(-n_rows // n_threads))
+
+    def answer(first: int) -> None:
+        last = min(first + size, n_rows)
+        near = np.empty((n_columns, last - first), np.uint8)
+        run(turn_codes)(codes, first, last, near)
+        run(answer_by_masks)(
+            first,
+            last,
+            trees.nodes,
+            trees.node_start,
+            trees.node_set,
+            trees.sets,
+            trees.leaf_start,
+            trees.leaf_value,
+            out,
+            near,
+            np.empty(ROWS_NEAR, np.uint64),
+            np.empty((min(n_columns, MOST_LEAVES), 256), np.uint64),
+            np.empty(min(n_columns, MOST_LEAVES), np.int64),
+            np.full(n_columns, -1, np.int64),
+            np.empty(MOST_LEAVES, np.uint32),
+            np.empty((MOST_LEAVES, 2), np.int64),
+        )
+
+    run_parallel(answer, range(0, n_rows, size), n_threads)
+
+
+def leaves_of_rows(run: Run, codes: np.ndarray, trees: PackedTrees, n_threads: int) -> np.ndarray:
+    """The leaf of each coded row in each tree."""
+    n_rows, n_trees = len(codes), trees.n_trees
+    leaves = np.empty((n_trees, n_rows), np.uint32)
+
+    def descend(first: int) -> None:
+        last = min(first + ROWS_AT_ONCE, n_rows)
+        active = np.empty(BLOCK, np.uint32)
+        for tree in range(n_trees):
+            at = leaves[tree, first:last]
+            run(walk)(codes, first, last, trees.nodes, trees.node_start[tree], trees.node_set, trees.sets, at, active)
+
+    _run_blocks(descend, n_rows, n_threads)
+    return leaves.T
+
+
+def _run_blocks(work: Callable[[int], None], n_rows: int, n_threads: int) -> None:
+    firsts = range(0, n_rows, ROWS_AT_ONCE)
+    if n_threads < 2 or len(firsts) < 2:
+        for first in firsts:
+            work(first)
+        return
+    with ThreadPoolExecutor(n_threads) as pool:
+        list(pool.map(work, firsts))
