@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from treewright import GradientBoostingClassifier, GradientBoostingRegressor
+from treewright.estimators.boosting import rounds
 
 GROWTHS = ("best", "level", "oblivious")
 
@@ -73,3 +74,27 @@ def test_rows_to_judge_by_choose_the_shape_as_well(by):
     assert model.score(X[2500:], y[2500:]) > plain
     model.set_params(growth="best", subsample=1.0, column_sample=1.0)
     assert model.fit(X[:2000], y[:2000]).shape_.growth == "best"
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+def test_an_interrupt_while_a_second_shape_is_tried_keeps_the_first(monkeypatch, keeps):
+    """The second shape has no round yet, so there is nothing of it to keep."""
+    n_fits, add = [0], rounds.Rounds.add
+
+    def interrupted(each, number):
+        n_fits[0] += number == 0
+        if n_fits[0] == 2:
+            raise KeyboardInterrupt
+        return add(each, number)
+
+    monkeypatch.setattr(rounds.Rounds, "add", interrupted)
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    model = GradientBoostingRegressor(n_estimators=20, random_state=0, keep_on_interrupt=keeps)
+    if not keeps:
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(X[:200], X[:200, 0], validation=(X[200:], X[200:, 0]))
+        assert not hasattr(model, "forests_")
+        return
+    model.fit(X[:200], X[:200, 0], validation=(X[200:], X[200:, 0]))
+    assert model.shape_.growth == "best"
+    assert model.n_estimators_ == model.history_.argmin() + 1 > 10

@@ -115,7 +115,11 @@ class Forest:
         ends = np.concatenate([part.ends + shift for part, shift in zip(parts, before, strict=False)])
         _, _, sets_before, entries_before = before.T
         joined = {name: np.concatenate([getattr(part, name) for part in parts]) for name in _JOINED}
-        node_sets = [part.node_set + np.int32(shift) for part, shift in zip(parts, sets_before, strict=False)]
+        # Only nodes that test a set have one; the others get 0, so that equal forests are equal in every byte.
+        node_sets = [
+            np.where((part.nodes[: len(part.node_set)] & IS_SET) != 0, part.node_set + np.int32(shift), np.int32(0))
+            for part, shift in zip(parts, sets_before, strict=False)
+        ]
         leaf_ends = [part.leaf_end + shift for part, shift in zip(parts, entries_before, strict=False)]
         return cls(
             columns=columns,

@@ -24,7 +24,7 @@ from treewright.estimators.boosting.options import (
     read_start,
     read_targets,
 )
-from treewright.estimators.boosting.rounds import Boosted, BoostPlan, Rows, boost, choose_plan
+from treewright.estimators.boosting.rounds import Boosted, BoostPlan, Rows, boost_best, choose_plan
 from treewright.estimators.boosting.shapes import (
     LEAST_FALL,
     BoostShape,
@@ -301,25 +301,19 @@ class Boosting(TableLearner):
             return plan, Boosted([[] for _ in earlier], history), initial
         plans = self._shapes(plan, len(rows)) if held is not None and not earlier else [plan]
         start = np.zeros_like(initial) if earlier else initial
-        tries = []
         with follow("boosting", len(plans) * (n_rounds - first), self.progress) as tick:
-            for each in plans:
-                found = boost(
-                    each,
-                    rows,
-                    start,
-                    n_rounds - first,
-                    tick,
-                    held=held,
-                    first_round=first,
-                    keep_on_interrupt=bool(self.keep_on_interrupt),
-                )
-                tries.append((each, found))
-                if found.was_interrupted:
-                    break
+            plan, found = boost_best(
+                plans,
+                rows,
+                start,
+                n_rounds - first,
+                tick,
+                held=held,
+                first_round=first,
+                keep_on_interrupt=bool(self.keep_on_interrupt),
+            )
         if held is None:
-            return plan, replace(tries[0][1], history=history), initial
-        plan, found = min(tries, key=lambda pair: pair[1].least_loss)
+            return plan, replace(found, history=history), initial
         found = found.up_to_best(at_least=0 if earlier else 1)
         return plan, replace(found, history=np.append(history[:first], found.history)), initial
 

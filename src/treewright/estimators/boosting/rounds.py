@@ -184,6 +184,44 @@ def boost(
     return Boosted(parts, np.array(judge.history), judge.loss_before, was_interrupted)
 
 
+def boost_best(
+    plans: list[BoostPlan],
+    rows: Rows,
+    initial: np.ndarray,
+    n_rounds: int,
+    tick: Tick,
+    *,
+    held: Rows | None = None,
+    first_round: int = 0,
+    keep_on_interrupt: bool = False,
+) -> tuple[BoostPlan, Boosted]:
+    """Boost by each plan; returns the plan with the least validation loss, and what it found.
+
+    An interrupt that keeps trees keeps the best of those so far, and tries no more plans.
+    """
+    tries: list[tuple[BoostPlan, Boosted]] = []
+    for plan in plans:
+        try:
+            found = boost(
+                plan,
+                rows,
+                initial,
+                n_rounds,
+                tick,
+                held=held,
+                first_round=first_round,
+                keep_on_interrupt=keep_on_interrupt,
+            )
+        except KeyboardInterrupt:
+            if not keep_on_interrupt or not tries:
+                raise
+            break
+        tries.append((plan, found))
+        if found.was_interrupted:
+            break
+    return min(tries, key=lambda pair: pair[1].least_loss)
+
+
 class Rounds:
     """A table whose scores grow with every round."""
 

@@ -17,8 +17,8 @@ from treewright.estimators.single.base import Training, TreeClassifier, TreeLear
 from treewright.estimators.weights import altered_priors, read_weights
 from treewright.table import read_classes, read_like, read_numbers
 from treewright.tree import Node, Tree
-from treewright.tree import prune as methods
 from treewright.tree.grow import leaves_of
+from treewright.tree.pruning import methods
 from treewright.tree.pruning.complexity import ComplexityTable
 from treewright.tree.pruning.complexity import complexity_table as table_of
 
