@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -10,7 +11,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from treewright.estimators.missing_values import refuse_gaps, refuse_unseen
-from treewright.estimators.weights import read_class_weights, read_weights
+from treewright.estimators.parameters import is_text
+from treewright.estimators.weights import read_weights, weigh_classes
 from treewright.table import Table, declared_classes, read_classes, read_frame, read_like, read_numbers, target_name
 from treewright.table.column import Column
 from treewright.tree import Target
@@ -54,6 +56,16 @@ class TableLearner(BaseEstimator):
     A learner that is fitted tells what it has learned from by `_columns`, `_target` and `_unseen`.
     """
 
+    # Parameters that a learner may leave out of its signature.
+    categorical_features: Any = None
+    numeric_features: Any = None
+    missing: Any = "learned"
+    unseen: str = "as_missing"
+    class_weight: Any = None
+
+    # Whether the fitted learner predicts from a table that it reads once, rather than hand the table to its members.
+    reads_once_: bool = True
+
     # A learner with one test per tree misses the score that scikit-learn's checks expect of any learner.
     _poor_score: ClassVar[bool] = False
 
@@ -61,7 +73,7 @@ class TableLearner(BaseEstimator):
     _by_column: ClassVar[bool] = True
 
     # What else the learner may do with categories that were not there in training.
-    _other_unseen: ClassVar[str] = "'as_missing', 'majority' or 'stop'"
+    other_unseen: ClassVar[str] = "'as_missing', 'majority' or 'stop'"
 
     def _columns(self) -> tuple[Column, ...]:
         """The columns of the table that the learner was fitted on."""
@@ -72,7 +84,7 @@ class TableLearner(BaseEstimator):
 
     def _unseen(self) -> str:
         """What becomes of categories that were not there in training."""
-        return str(getattr(self, "unseen", "as_missing"))
+        return str(self.unseen)
 
     def _answer(self, X: Any) -> np.ndarray:
         """What the fitted learner answers for each row: class shares by label, or one number."""
@@ -91,8 +103,12 @@ class TableLearner(BaseEstimator):
         return tags
 
     def _read_table(self, X: Any) -> Table:
-        declared = ("categorical_features", "numeric_features")
-        return read_frame(X, **{name: getattr(self, name, None) for name in declared}, by_column=self._by_column)
+        return read_frame(
+            X,
+            categorical_features=self.categorical_features,
+            numeric_features=self.numeric_features,
+            by_column=self._by_column,
+        )
 
     def _read_rows(self, X: Any) -> np.ndarray:
         """A new table in the terms of the one that the tree grew from."""
@@ -101,11 +117,11 @@ class TableLearner(BaseEstimator):
             self._columns(),
             named=hasattr(self, "feature_names_in_"),
             learner=type(self).__name__,
-            numeric_features=getattr(self, "numeric_features", None),
+            numeric_features=self.numeric_features,
         )
         if self._unseen() == "error":
-            refuse_unseen(self._columns(), values, X, self._other_unseen)
-        if getattr(self, "missing", None) == "error":
+            refuse_unseen(self._columns(), values, X, self.other_unseen)
+        if is_text(self.missing, "error"):
             refuse_gaps(self._columns(), values)
         return values
 
@@ -161,8 +177,7 @@ class ClassAnswers(ClassifierMixin):
 
     def _labels_of_classes(self) -> np.ndarray:
         """The tree's label of each of `classes_`: the tree keeps the order in which a target declares its classes."""
-        label_of = {name: label for label, name in enumerate(self._target().classes)}
-        return np.array([label_of[name] for name in self.classes_.tolist()], dtype=np.intp)
+        return labels_of_classes(self._target(), self.classes_)
 
     def _named(self, labels: np.ndarray) -> np.ndarray:
         """Classes in the user's own type, given the tree's labels."""
@@ -200,16 +215,18 @@ class ClassAnswers(ClassifierMixin):
         self.n_classes_ = len(classes)
 
     def _weigh_classes(self, target: Target, answers: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        class_weight = getattr(self, "class_weight", None)
-        if class_weight is None:
-            return weights
-        per_class = read_class_weights(class_weight, list(target.classes), answers, weights)
-        return weights * per_class[answers]
+        return weigh_classes(self.class_weight, target.classes, answers, weights)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = self._poor_score
         return tags
+
+
+def labels_of_classes(target: Target, classes: np.ndarray) -> np.ndarray:
+    """The label of each class: a target keeps the order in which its classes were declared."""
+    label_of = {name: label for label, name in enumerate(target.classes)}
+    return np.array([label_of[name] for name in classes.tolist()], dtype=np.intp)
 
 
 class NumberAnswers(RegressorMixin):
@@ -231,6 +248,51 @@ class NumberAnswers(RegressorMixin):
         tags = super().__sklearn_tags__()
         tags.regressor_tags.poor_score = self._poor_score
         return tags
+
+
+def read_table(learner: TableLearner, X: Any) -> Table:
+    """A table as a learner reads it, by what its parameters say of the columns."""
+    return learner._read_table(X)
+
+
+def read_training(learner: TableLearner, table: Table, y: Any, sample_weight: Any) -> Training:
+    """What a learner would be fitted on."""
+    return learner._read_training(table, y, sample_weight)
+
+
+def read_rows(learner: TableLearner, X: Any) -> np.ndarray:
+    """New rows in the terms of the table that a learner was fitted on."""
+    return learner._read_rows(X)
+
+
+def reading_values(learner: TableLearner) -> TableLearner:
+    """A copy of a fitted learner that takes rows which it has read before."""
+    asked = copy(learner)
+    asked.__dict__["_read_rows"] = lambda values: values
+    return asked
+
+
+def predict_rows(learner: TableLearner, values: np.ndarray) -> np.ndarray:
+    """The predictions of a fitted learner for rows that have been read: class shares by label, or one number."""
+    return learner._answer_rows(values)
+
+
+def columns_of(learner: TableLearner) -> tuple[Column, ...]:
+    """The columns of the table that a learner was fitted on."""
+    return learner._columns()
+
+
+class Ensemble:
+    """A model of members that predict together, each of which can be asked for itself."""
+
+    def member_predictions(self, X: Any) -> np.ndarray:
+        """The prediction of each member for each row: classes, class shares in the order of `classes_`, or numbers."""
+        raise NotImplementedError
+
+    def member_weights(self) -> np.ndarray:
+        """What the prediction of each member counts; all together 1."""
+        n_members = len(self.estimators_)  # type: ignore[attr-defined]
+        return np.full(n_members, 1.0 / n_members)
 
 
 def _leave_out(training: Training, kept: np.ndarray) -> Training:

@@ -16,7 +16,7 @@ from treewright.tree import Target
 from treewright.tree.imputation import Filling, guess
 
 if TYPE_CHECKING:
-    from treewright.estimators.single.base import Training
+    from treewright.estimators.base import Training
     from treewright.tree import Tree
 
 # A numeric target has no classes; its rows are parted into so many groups of about the same size instead.

@@ -133,7 +133,7 @@ def check_plan(parameters: Mapping[str, Any], criteria: tuple[str, ...], *, sing
     known = {field.name for field in fields(Plan)}
     chosen = {"criterion": criteria[0], **{name: parameters[name] for name in parameters if name in known}}
     _check_criterion(chosen, criteria, single)
-    if criteria[0] in NUMBER_CRITERIA and _is_text(chosen.get("candidates"), "class_boundaries"):
+    if criteria[0] in NUMBER_CRITERIA and is_text(chosen.get("candidates"), "class_boundaries"):
         raise ValueError(
             "candidates is 'class_boundaries', but a regressor's target has no classes; "
             "use 'midpoints', ('bins', k) or ('step', width)"
@@ -159,7 +159,7 @@ def _check_criterion(chosen: Mapping[str, Any], criteria: tuple[str, ...], singl
         who = "which oblivious trees do not take" if oblivious else "which only single trees take"
         raise ValueError(f"criterion is a function, {who}; give {_listed(criteria)}")
     _check_arguments(criterion, of_classes=criteria[0] in CLASS_CRITERIA)
-    if _is_text(chosen.get("candidates"), "class_boundaries"):
+    if is_text(chosen.get("candidates"), "class_boundaries"):
         raise ValueError(
             "candidates is 'class_boundaries', but an own criterion may have its best split elsewhere; use 'midpoints'"
         )
@@ -241,13 +241,8 @@ def _columns(size: int | float | str | None, n_columns: int) -> int:
     return min(size, n_columns)
 
 
-def _is_text(value: object, *choices: str) -> bool:
-    """Whether this is one of the choices; values of other types need not be comparable with text."""
-    return isinstance(value, str) and value in choices
-
-
 def _check_choice(name: str, value: Any, choices: tuple[str, ...], either: str = "") -> Any:
-    if not _is_text(value, *choices):
+    if not is_text(value, *choices):
         raise parameter_error(name, value, f"{_listed(choices)}{either}")
     return value
 
@@ -294,7 +289,7 @@ def _check_min_gain(name: str, value: Any) -> float:
 
 
 def _check_max_features(name: str, value: Any) -> Any:
-    if value is None or _is_text(value, "sqrt", "log2"):
+    if value is None or is_text(value, "sqrt", "log2"):
         return value
     if is_whole(value, 1):
         return int(value)
@@ -310,11 +305,11 @@ def _check_max_features(name: str, value: Any) -> Any:
 def _pair(value: Any, word: str) -> Any:
     """The second half of a pair that begins with this word, else None."""
     is_pair = isinstance(value, tuple | list) and len(value) == 2
-    return value[1] if is_pair and _is_text(value[0], word) else None
+    return value[1] if is_pair and is_text(value[0], word) else None
 
 
 def _check_candidates(name: str, value: Any) -> Any:
-    if _is_text(value, "midpoints", "class_boundaries"):
+    if is_text(value, "midpoints", "class_boundaries"):
         return value
     n_bins, width = _pair(value, "bins"), _pair(value, "step")
     if is_whole(n_bins, 2):
@@ -329,7 +324,7 @@ def _check_candidates(name: str, value: Any) -> Any:
 
 
 def _check_splitter(name: str, value: Any) -> Any:
-    if _is_text(value, "best", "random"):
+    if is_text(value, "best", "random"):
         return value
     k = _pair(value, "among")
     if not is_whole(k, 1):
@@ -345,9 +340,9 @@ def _check_n_jobs(name: str, value: Any) -> int | None:
 
 def _check_missing(name: str, value: Any) -> Any:
     for strategy in ("majority", "class_majority"):
-        if _is_text(_pair(value, strategy), "mean", "median"):
+        if is_text(_pair(value, strategy), "mean", "median"):
             return strategy, str(value[1])
-    if not _is_text(value, *MISSING):
+    if not is_text(value, *MISSING):
         listed = ", ".join(repr(choice) for choice in MISSING[:-1])
         raise parameter_error(
             name, value, f"one of {listed}, {MISSING[-1]!r}, or ('majority', 'mean') with the mean for numbers"
@@ -359,7 +354,7 @@ def check_smoothing(value: Any) -> tuple[str, float] | None:
     """How class shares are kept from 0 and 1: a row more per class, or m rows in all."""
     if value is None:
         return None
-    if _is_text(value, "laplace"):
+    if is_text(value, "laplace"):
         return "laplace", 1.0
     m = _pair(value, "m_estimate")
     if is_real(m) and m > 0:
@@ -398,3 +393,12 @@ def check_progress(progress: Any) -> None:
     """Refuse what is neither True, False nor None."""
     if progress is not None and not isinstance(progress, bool):
         raise parameter_error("progress", progress, "True, False, or None to show it in terminals and notebooks")
+
+
+def is_text(value: object, *choices: str) -> bool:
+    """Whether this is one of the choices; values of other types need not be comparable with text."""
+    return isinstance(value, str) and value in choices
+
+
+def is_auto(parameter: Any) -> bool:
+    return is_text(parameter, "auto")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -55,6 +55,13 @@ def read_class_weights(class_weight: Any, classes: list[Any], labels: np.ndarray
         raise parameter_error("class_weight", class_weight, "None, 'balanced' or a dict of class and weight")
     _check_class_weights(class_weight, classes)
     return np.array([float(class_weight.get(name, 1.0)) for name in classes])
+
+
+def weigh_classes(class_weight: Any, classes: Sequence[Any], labels: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """The weights of the rows times what their classes weigh; None weighs all classes the same."""
+    if class_weight is None:
+        return weights
+    return weights * read_class_weights(class_weight, list(classes), labels, weights)[labels]
 
 
 def read_costs(costs: Any, classes: list[Any]) -> np.ndarray | None:

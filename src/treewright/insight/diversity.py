@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import is_classifier, is_regressor
 from sklearn.utils.validation import check_is_fitted
 
+from treewright.estimators.base import Ensemble
 from treewright.estimators.parameters import parameter_error
 from treewright.estimators.weights import read_weights
 from treewright.table import read_classes, read_numbers
@@ -125,7 +126,7 @@ def diversity(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Diversit
     check_is_fitted(model)
     if not (is_classifier(model) or is_regressor(model)) or not hasattr(model, "estimators_"):
         raise parameter_error("model", model, "a fitted ensemble of classifiers or regressors, with `estimators_`")
-    answers = member_answers(model, X)
+    answers = predictions_of_members(model, X)
     names = _names(model, len(answers))
     if is_classifier(model):
         labels, classes = read_classes(y)
@@ -133,15 +134,18 @@ def diversity(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Diversit
         return _of_classes(names, answers, np.asarray(model.predict(X)), classes[labels], weights)
     numbers = read_numbers(y)
     weights = _shares(sample_weight, len(numbers), answers)
-    say = model._member_weights() if hasattr(model, "_member_weights") else np.full(len(answers), 1.0 / len(answers))
-    return _of_numbers(names, answers, np.asarray(model.predict(X)), numbers, weights, say)
+    weights_of_members = (
+        model.member_weights() if isinstance(model, Ensemble) else np.full(len(answers), 1.0 / len(answers))
+    )
+    return _of_numbers(names, answers, np.asarray(model.predict(X)), numbers, weights, weights_of_members)
 
 
-def member_answers(model: Any, X: Any) -> np.ndarray:
+def predictions_of_members(model: Any, X: Any) -> np.ndarray:
     """What each member answers for each row: classes in the user's own type, or numbers; a line per member."""
-    if hasattr(model, "_member_answers"):
-        answers = np.asarray(model._member_answers(X))
-        return model.classes_[answers.argmax(axis=2)] if answers.ndim == 3 else answers
+    if isinstance(model, Ensemble):
+        answers = np.asarray(model.member_predictions(X))
+        classes: Any = getattr(model, "classes_", None)
+        return classes[answers.argmax(axis=2)] if answers.ndim == 3 else answers
     members = model.estimators_
     if isinstance(members, np.ndarray) and members.ndim > 1:
         raise ValueError(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +12,7 @@ from sklearn.metrics import check_scoring
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from treewright.estimators.base import TableLearner
+from treewright.estimators.base import TableLearner, columns_of, read_rows, reading_values
 from treewright.estimators.parameters import is_whole, parameter_error
 from treewright.runtime.progress import follow, interruptible
 from treewright.runtime.threads import run_interruptibly, usable_threads
@@ -163,10 +162,10 @@ class Judged:
 
     @classmethod
     def of(cls, model: Any, X: Any, y: Any, scorer: Callable[..., float]) -> Judged:
-        if isinstance(model, TableLearner) and getattr(model, "reads_once_", True):
-            values = model._read_rows(X)
-            names = tuple(column.name for column in model._columns())
-            return cls(_asked_in_values(model), names, values, len(values), y, scorer)
+        if isinstance(model, TableLearner) and model.reads_once_:
+            values = read_rows(model, X)
+            names = tuple(column.name for column in columns_of(model))
+            return cls(reading_values(model), names, values, len(values), y, scorer)
         source = open_source(X)
         return cls(model, source.names, open_table(X), source.n_rows, y, scorer)
 
@@ -174,13 +173,6 @@ class Judged:
         """The score with one column in another order, or of the table as it is."""
         table = self.table if place is None or order is None else shuffle_column(self.table, place, order)
         return float(self.scorer(self.model, table, self.y))
-
-
-def _asked_in_values(model: TableLearner) -> TableLearner:
-    """The model, but asked with rows that it has read before."""
-    asked = copy(model)
-    asked.__dict__["_read_rows"] = lambda values: values
-    return asked
 
 
 def _read_target(model: Any, X: Any, y: Any) -> np.ndarray:

@@ -32,9 +32,9 @@ from treewright.estimators.boosting.shapes import (
     shapes_for,
     take_shape,
 )
-from treewright.estimators.forest.base import is_auto, read_monotone
+from treewright.estimators.forest.base import read_monotone
 from treewright.estimators.missing_values import refuse_unseen
-from treewright.estimators.parameters import check_progress, is_real, is_whole, parameter_error
+from treewright.estimators.parameters import check_progress, is_auto, is_real, is_whole, parameter_error
 from treewright.estimators.weights import read_weights
 from treewright.runtime.forms import choose_compiled_form
 from treewright.runtime.progress import follow
@@ -59,7 +59,7 @@ class Boosting(TableLearner):
 
     _by_column: ClassVar[bool] = False
 
-    _other_unseen = "'as_missing'"
+    other_unseen = "'as_missing'"
 
     forests_: list[Forest]
     initial_: np.ndarray
@@ -248,7 +248,7 @@ class Boosting(TableLearner):
                 numeric_features=self.numeric_features,
             )
             if self._unseen() == "error":
-                refuse_unseen(training.columns, values, given, self._other_unseen)
+                refuse_unseen(training.columns, values, given, self.other_unseen)
             targets = self._read_answers(y, training)
             weights = read_weights(sample_weight, len(values))
             if targets.shape[-1] != len(values):

@@ -10,8 +10,7 @@ import numpy as np
 from treewright.engines.boosting.engine import BoostRecipe
 from treewright.estimators.base import Training
 from treewright.estimators.boosting.shapes import GIVEN_ROUNDS_RATE, depth_for, leaf_for, rate_for
-from treewright.estimators.forest.base import is_auto
-from treewright.estimators.parameters import is_real, is_whole, parameter_error
+from treewright.estimators.parameters import is_auto, is_real, is_whole, parameter_error
 from treewright.table import read_frame, read_numbers
 from treewright.table.column import Column
 

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from treewright.estimators.boosting.rounds import BoostPlan
-from treewright.estimators.forest.base import is_auto
-from treewright.estimators.parameters import parameter_error
+from treewright.estimators.parameters import is_auto, parameter_error
 
 # The learning rate where the number of rounds is given.
 GIVEN_ROUNDS_RATE = 0.1

@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from treewright.engines.criteria import CRITERIA
-from treewright.estimators.base import ClassAnswers, NumberAnswers, TableLearner, Training
+from treewright.estimators.base import ClassAnswers, Ensemble, NumberAnswers, TableLearner, Training, predict_rows
 from treewright.estimators.forest.growth import (
     Bagging,
     ForestPlan,
@@ -27,10 +27,13 @@ from treewright.estimators.parameters import (
     check_plan,
     check_progress,
     check_unseen,
+    is_auto,
     is_real,
+    is_text,
     is_whole,
     parameter_error,
 )
+from treewright.estimators.single.base import specification
 from treewright.estimators.single.trees import DecisionTreeClassifier, DecisionTreeRegressor
 from treewright.runtime.progress import follow
 from treewright.table.column import Column
@@ -57,7 +60,7 @@ MOST_DRAWS = 10_000
 _OPTIONAL = ("oob_score_", "oob_decision_function_", "oob_prediction_")
 
 
-class ForestLearner(TableLearner):
+class ForestLearner(Ensemble, TableLearner):
     """Shared base of the forests; a forest adds its parameters and how its trees are drawn."""
 
     _random_cuts: ClassVar[bool]
@@ -106,7 +109,7 @@ class ForestLearner(TableLearner):
             raise ValueError(OTHER_TABLE)
         if forest is None or first < n_trees:
             with follow("growing trees", n_trees - first, self.progress) as tick:
-                grown = grow_trees(single, training, binned, plan, range(first, n_trees), tick)
+                grown = grow_trees(specification(single, seed=0), training, binned, plan, range(first, n_trees), tick)
             forest = grown if earlier is None else _joined(earlier, grown)
         rows = training.values if binned is None else binned.codes_by_row
         out_of_bag = self._answer_out_of_bag(forest, rows, training, plan)
@@ -177,20 +180,20 @@ class ForestLearner(TableLearner):
         forest = self.forest_
         return forest.answers(forest.code(values, self.n_jobs), majority=self._by_majority(), n_jobs=self.n_jobs)
 
-    def _member_answers(self, X: Any) -> np.ndarray:
+    def member_predictions(self, X: Any) -> np.ndarray:
         """What every single tree answers: trees, rows, and for classes their shares by `classes_`."""
         check_is_fitted(self)
         values = self._read_rows(X)
         if isinstance(self.forest_, Forest):
             return self.forest_.answers_of_trees(self.forest_.code(values, self.n_jobs), self.n_jobs)
-        return np.stack([member._answer_rows(values) for member in self.estimators_])
+        return np.stack([predict_rows(member, values) for member in self.estimators_])
 
     def _by_majority(self) -> bool:
         return False
 
     def _balances_bags(self) -> bool:
         """Shall the classes weigh the same in each tree's sample?"""
-        return is_text(getattr(self, "class_weight", None), "balanced_subsample")
+        return is_text(self.class_weight, "balanced_subsample")
 
     def _check_choices(self) -> None:
         """Refuse choices that make no sense before any work is done."""
@@ -326,8 +329,8 @@ class ForestClassifier(ClassAnswers, ForestLearner):
             return weights
         return super()._weigh_classes(target, answers, weights)
 
-    def _member_answers(self, X: Any) -> np.ndarray:
-        return super()._member_answers(X)[:, :, self._labels_of_classes()]
+    def member_predictions(self, X: Any) -> np.ndarray:
+        return super().member_predictions(X)[:, :, self._labels_of_classes()]
 
     def _keep_out_of_bag_answers(self, answers: np.ndarray, training: Training, known: np.ndarray) -> None:
         shares = answers[:, self._labels_of_classes()]
@@ -347,8 +350,8 @@ class ForestRegressor(NumberAnswers, ForestLearner):
     def _offered_columns(self, n_columns: int) -> list[int]:
         return [-(-n_columns // 3), max(1, round(n_columns**0.5)), -(-2 * n_columns // 3), n_columns]
 
-    def _member_answers(self, X: Any) -> np.ndarray:
-        return super()._member_answers(X)[:, :, 0]
+    def member_predictions(self, X: Any) -> np.ndarray:
+        return super().member_predictions(X)[:, :, 0]
 
     def predict_quantiles(self, X: Any, quantiles: Any = (0.1, 0.5, 0.9)) -> np.ndarray:
         """Quantiles of the target given a row: a column each (Meinshausen 2006).
@@ -417,15 +420,6 @@ class Members(Sequence[Any]):
             if hasattr(forest, name):
                 setattr(member, name, getattr(forest, name))
         return member
-
-
-def is_text(parameter: Any, text: str) -> bool:
-    """Is it this text? Arrays are compared place by place, so they are not asked."""
-    return isinstance(parameter, str) and parameter == text
-
-
-def is_auto(parameter: Any) -> bool:
-    return is_text(parameter, "auto")
 
 
 def count_draws(name: str, size: Any, n_rows: int) -> int:

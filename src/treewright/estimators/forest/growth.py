@@ -23,6 +23,7 @@ from treewright.engines.forest.workspace import ForestRecipe
 from treewright.estimators.base import Training
 from treewright.estimators.missing_values import refuse_gaps
 from treewright.estimators.parameters import Plan
+from treewright.estimators.single.specification import TreeSpec
 from treewright.runtime.forms import choose_compiled_form
 from treewright.runtime.progress import follow, interruptible
 from treewright.runtime.threads import run_interruptibly, usable_threads
@@ -140,17 +141,17 @@ def fits_in_bytes(training: Training, plan: ForestPlan) -> bool:
 
 
 def grow_trees(
-    learner: Any,
+    spec: TreeSpec,
     training: Training,
     table: BinnedTable | None,
     plan: ForestPlan,
     trees: Sequence[int],
     tick: Callable[[int], None],
 ) -> Forest | TreeList:
-    """Grow the trees with these numbers; `learner` is the kind of single tree that they are."""
+    """Grow the trees with these numbers; `spec` is that of a single tree where they cannot be grown on bins."""
     if table is not None:
         return grow_in_bytes(training, table, plan, trees, tick)
-    return grow_one_by_one(learner, training, plan, trees, tick)
+    return grow_one_by_one(spec, training, plan, trees, tick)
 
 
 def grow_in_bytes(
@@ -198,7 +199,7 @@ def grow_in_bytes(
 
 
 def grow_one_by_one(
-    learner: Any, training: Training, plan: ForestPlan, trees: Sequence[int], tick: Callable[[int], None]
+    spec: TreeSpec, training: Training, plan: ForestPlan, trees: Sequence[int], tick: Callable[[int], None]
 ) -> TreeList:
     """Grow trees of any recipe, each by a thread of its own from the rows of its bag."""
     run = choose_compiled_form()
@@ -213,7 +214,7 @@ def grow_one_by_one(
     def grow_one(tree: int) -> Any:
         counts = bag_of_tree(run, plan.seed, tree, plan.bagging, n_rows)
         bag = replace(training, weights=weigh_bag(training, counts, plan.balanced)).rows(np.flatnonzero(counts))
-        grown = learner._grow(bag, single, int(seed_of_tree(plan.seed, tree) >> np.uint64(1)))
+        grown = replace(spec, plan=single, seed=int(seed_of_tree(plan.seed, tree) >> np.uint64(1))).grow(bag)
         tick(1)
         return grown
 

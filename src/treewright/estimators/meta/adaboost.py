@@ -13,15 +13,15 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, Reg
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from treewright.estimators.base import TableLearner
+from treewright.estimators.base import Ensemble, TableLearner, Training, labels_of_classes, read_table, read_training
 from treewright.estimators.meta.preparing import has_text_or_gaps, prepared
 from treewright.estimators.missing_values import refuse_gaps, refuse_unseen
-from treewright.estimators.parameters import check_progress, is_real, is_whole, parameter_error
+from treewright.estimators.parameters import check_progress, is_real, is_text, is_whole, parameter_error
 from treewright.estimators.single import DecisionTreeClassifier, DecisionTreeRegressor
-from treewright.estimators.single.base import Training, TreeLearner
+from treewright.estimators.single.base import TreeLearner, adopt, specification
 from treewright.estimators.weights import read_weights
 from treewright.runtime.progress import Tick, follow, interruptible
-from treewright.table import Table, read_classes, read_like, read_numbers
+from treewright.table import read_classes, read_like, read_numbers
 from treewright.table.selection import open_rows
 
 LOSSES = ("linear", "square", "exponential")
@@ -88,14 +88,13 @@ class TreeSource:
     """Members that are trees of this library: the table is read once, each member grows from it with other weights."""
 
     def __init__(self, base: TreeLearner, X: Any, y: Any, weights: np.ndarray) -> None:
-        self.plan = base._plan()
-        base._check_pruning()
-        self.table: Table | None = base._read_table(X)
-        self.training: Training = base._read_training(self.table, y, weights)
+        specification(base, seed=0)  # what is wrong with its parameters is said before any work is done
+        self.table = read_table(base, X)
+        self.training = read_training(base, self.table, y, weights)
         self.kept = weights > 0.0
         self.n_features = len(self.table.columns)
-        names = [column.name for column in self.table.columns]
-        self.names = np.array(names, dtype=object) if self.table.named else None
+        self.column_names = [column.name for column in self.table.columns] if self.table.named else None
+        self.names = None if self.column_names is None else np.array(self.column_names, dtype=object)
         # Rows are sent down one after the other, and the training table has column after column.
         self.rows = np.ascontiguousarray(self.training.values)
 
@@ -110,12 +109,8 @@ class TreeSource:
         return self._fit(member, replace(self.training, weights=counts).rows(drawn))
 
     def _fit(self, member: TreeLearner, training: Training) -> np.ndarray:
-        tree = member._fit_tree(training, self.plan, member._seed(self.plan))
-        assert self.table is not None
-        member._keep_names(self.table)
-        member._keep_classes(training.classes)
-        member.n_features_in_ = self.n_features
-        member.tree_ = tree
+        fitted = specification(member).fit(training)
+        adopt(member, fitted, training.classes, self.column_names, self.n_features)
         # Rows without weight are not looked at; any answer will do.
         everywhere = np.zeros(len(self.kept), dtype=np.intp if training.target.is_classes else np.float64)
         everywhere[self.kept] = answers_in_values(member, self.rows)
@@ -162,7 +157,7 @@ def answers_in_values(member: TreeLearner, values: np.ndarray) -> np.ndarray:
     if not member.tree_.target.is_classes:
         return answers[:, 0]
     place = np.zeros(len(member.tree_.target.classes), dtype=np.intp)
-    place[member._labels_of_classes()] = np.arange(len(member.classes_))
+    place[labels_of_classes(member.tree_.target, member.classes_)] = np.arange(len(member.classes_))
     return place[member.tree_.labels_for(answers)]
 
 
@@ -174,11 +169,7 @@ def answers_in_codes(member: Any, X: Any, classes: np.ndarray) -> np.ndarray:
 
 def reads_once(base: Any) -> bool:
     """Whether members of this kind can grow from a table that was read before."""
-    return (
-        isinstance(base, TreeLearner)
-        and type(base).fit is TreeLearner.fit
-        and getattr(base, "class_weight", None) is None
-    )
+    return isinstance(base, TreeLearner) and type(base).fit is TreeLearner.fit and base.class_weight is None
 
 
 def seeded(base: Any, random: np.random.RandomState) -> Any:
@@ -190,7 +181,7 @@ def seeded(base: Any, random: np.random.RandomState) -> Any:
     return member
 
 
-class AdaBoost(MetaEstimatorMixin, BaseEstimator):
+class AdaBoost(Ensemble, MetaEstimatorMixin, BaseEstimator):
     """What boosting of classes and of numbers shares."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -325,7 +316,7 @@ class AdaBoost(MetaEstimatorMixin, BaseEstimator):
         by_member = np.array([member.feature_importances_ for member in self.estimators_])
         return np.average(by_member, axis=0, weights=self.estimator_weights_)
 
-    def _member_answers(self, X: Any) -> np.ndarray:
+    def member_predictions(self, X: Any) -> np.ndarray:
         """What each member answers for each row, in the user's own classes."""
         answers = np.array(list(self._answers_in_turn(X)))
         return self.classes_[answers] if is_classifier(self) else answers
@@ -347,11 +338,11 @@ class AdaBoost(MetaEstimatorMixin, BaseEstimator):
             columns,
             named=hasattr(self, "feature_names_in_"),
             learner=type(self).__name__,
-            numeric_features=getattr(member, "numeric_features", None),
+            numeric_features=member.numeric_features,
         )
         if member.tree_.unseen == "error":
-            refuse_unseen(columns, values, X, member._other_unseen)
-        if getattr(member, "missing", None) == "error":
+            refuse_unseen(columns, values, X, TableLearner.other_unseen)
+        if is_text(member.missing, "error"):
             refuse_gaps(columns, values)
         return values
 

@@ -108,7 +108,7 @@ class Averaging(Combination):
         self.weights_ = found.posterior.weights
         self._spread = found.spread
 
-    def _member_weights(self) -> np.ndarray:
+    def member_weights(self) -> np.ndarray:
         return self.weights_
 
 
@@ -253,7 +253,7 @@ class BayesianAveragingClassifier(ClassifierMixin, Averaging):
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """The members' probabilities of each class, in the order of `classes_`, averaged by `weights_`."""
-        return np.tensordot(self._posterior_weights(), self._member_answers(X), axes=1)
+        return np.tensordot(self._posterior_weights(), self.member_predictions(X), axes=1)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The share of rows whose class is predicted right."""
@@ -264,7 +264,7 @@ class BayesianAveragingClassifier(ClassifierMixin, Averaging):
         check_is_fitted(self)
         return self.weights_
 
-    def _member_answers(self, X: Any) -> np.ndarray:
+    def member_predictions(self, X: Any) -> np.ndarray:
         """The probabilities of the classes that each member tells for each row."""
         check_is_fitted(self)
         rows = open_rows(X)
@@ -391,7 +391,7 @@ class BayesianAveragingRegressor(RegressorMixin, Averaging):
             Whether to return also the standard deviation of what is expected: the members' own errors, and how far the
             members are from each other.
         """
-        answers = self._member_answers(X)
+        answers = self.member_predictions(X)
         mean = self.weights_ @ answers
         if not return_std:
             return mean
@@ -402,7 +402,7 @@ class BayesianAveragingRegressor(RegressorMixin, Averaging):
         """The coefficient of determination: 1 is perfect, 0 as good as the mean."""
         return float(super().score(X, read_numbers(y), sample_weight))
 
-    def _member_answers(self, X: Any) -> np.ndarray:
+    def member_predictions(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
         rows = open_rows(X)
         return np.array([member.predict(rows) for member in self.estimators_])

@@ -18,11 +18,19 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from treewright.engines.forest.engine import Bagging, bag_of_tree, seed_of_tree
-from treewright.estimators.base import ClassAnswers, NumberAnswers, TableLearner, Training
+from treewright.estimators.base import (
+    ClassAnswers,
+    Ensemble,
+    NumberAnswers,
+    TableLearner,
+    Training,
+    predict_rows,
+    read_table,
+)
 from treewright.estimators.forest.base import count_draws
 from treewright.estimators.meta.preparing import PreparedMember, prepared, takes_weights
 from treewright.estimators.parameters import check_progress, is_real, is_whole, parameter_error
-from treewright.estimators.single.base import TreeLearner
+from treewright.estimators.single.base import TreeLearner, adopt, specification
 from treewright.estimators.single.trees import DecisionTreeClassifier, DecisionTreeRegressor
 from treewright.estimators.weights import read_costs
 from treewright.runtime.forms import choose_compiled_form
@@ -68,29 +76,25 @@ class Rows:
     """The table as members of this library's trees see it: read once, and weighed anew for each."""
 
     def __init__(self, base: TreeLearner, table: Table, training: Training) -> None:
-        self.plan = replace(base._plan(), n_jobs=1)
-        base._check_pruning()
+        specification(base, seed=0)  # what is wrong with its parameters is said before any work is done
         self.table, self.training = table, training
 
     def fit(self, member: TreeLearner, counts: np.ndarray, places: np.ndarray) -> Any:
         training = self.training
         if len(places) != len(training.columns) or (np.diff(places) != 1).any():
-            names = distinct_names([training.columns[place].name for place in places])
+            new_names = distinct_names([training.columns[place].name for place in places])
             columns = tuple(
-                replace(training.columns[place], name=name) for name, place in zip(names, places, strict=True)
+                replace(training.columns[place], name=name) for name, place in zip(new_names, places, strict=True)
             )
             training = replace(training, columns=columns, values=training.values[:, places])
+        spec = specification(member)
+        spec = replace(spec, plan=replace(spec.plan, n_jobs=1))
         weights = training.weights * counts
-        by_class = member._weigh_classes(training.target, training.answers, weights)
+        by_class = spec.weigh(training, weights)
         weights = by_class if by_class.any() else weights  # a bag may hold only rows of a class that weighs nothing
         bag = replace(replace(training, weights=weights).rows(np.flatnonzero(weights)), whole=None)
-        tree = member._fit_tree(bag, self.plan, member._seed(self.plan))
-        member._keep_classes(training.classes)
-        if self.table.named:
-            member.feature_names_in_ = np.array([column.name for column in training.columns], dtype=object)
-        member.n_features_in_ = len(places)
-        member.tree_ = tree
-        return member
+        names = [column.name for column in training.columns] if self.table.named else None
+        return adopt(member, spec.fit(bag), training.classes, names, len(places))
 
     def open(self, training: Training) -> np.ndarray:
         """The training table as `ask` takes it."""
@@ -161,7 +165,7 @@ def for_member(member: Any, X: Any) -> Any:
     return np.column_stack([np.asarray(column, dtype=np.float64 if is_numeric else object) for column in columns])
 
 
-class BaggingLearner(MetaEstimatorMixin, TableLearner):
+class BaggingLearner(Ensemble, MetaEstimatorMixin, TableLearner):
     """What bagging of classes and of numbers shares."""
 
     _default_base: ClassVar[type]
@@ -180,7 +184,7 @@ class BaggingLearner(MetaEstimatorMixin, TableLearner):
         """
         base = self._check_parameters()
         reads_once = isinstance(base, TreeLearner) and type(base).fit is TreeLearner.fit
-        table = self._reader(base)._read_table(X) if reads_once else self._read_table(X)
+        table = read_table(self._reader(base) if reads_once else self, X)
         training = self._read_training(table, y, sample_weight)
         draws = self._draws(*training.values.shape)
         source: Rows | Frames
@@ -226,10 +230,12 @@ class BaggingLearner(MetaEstimatorMixin, TableLearner):
     @property
     def missing(self) -> Any:
         """What becomes of missing values, as the estimator says."""
-        return getattr(self._base(), "missing", None)
+        base = self._base()
+        return base.missing if isinstance(base, TableLearner) else None
 
     def _unseen(self) -> str:
-        return str(getattr(self._base(), "unseen", "as_missing"))
+        base = self._base()
+        return str(base.unseen) if isinstance(base, TableLearner) else "as_missing"
 
     def _columns(self) -> tuple[Column, ...]:
         return self.columns_
@@ -261,7 +267,7 @@ class BaggingLearner(MetaEstimatorMixin, TableLearner):
         if is_classifier(base) != is_classifier(self):
             raise parameter_error("estimator", base, f"a {kind}")
         is_ours = isinstance(base, TableLearner)
-        declared = [name for name in DECLARATIONS if is_ours and getattr(base, name, None) is not None]
+        declared = [name for name in DECLARATIONS if is_ours and getattr(base, name) is not None]
         if declared:
             raise ValueError(
                 f"{declared[0]} is set on the estimator; set it on {type(self).__name__}, which reads the table"
@@ -331,7 +337,7 @@ class BaggingLearner(MetaEstimatorMixin, TableLearner):
             total = total + answers
         return np.asarray(total / len(self.estimators_))
 
-    def _member_answers(self, X: Any) -> np.ndarray:
+    def member_predictions(self, X: Any) -> np.ndarray:
         """What every member answers: members, rows, and what `_ask` gives for each."""
         check_is_fitted(self)
         return np.stack(list(self._ask_members(self._open(X))))
@@ -366,7 +372,7 @@ class BaggingLearner(MetaEstimatorMixin, TableLearner):
             yield from run_interruptibly(ask, numbers, n_threads, np.zeros(1, np.uint8))
 
     def _ask_tree(self, member: TreeLearner, values: np.ndarray) -> np.ndarray:
-        return member._answer_rows(values)
+        return predict_rows(member, values)
 
     def _ask(self, member: Any, X: Any) -> np.ndarray:
         raise NotImplementedError
@@ -491,7 +497,8 @@ class BaggingClassifier(ClassAnswers, BaggingLearner):
 
     def _choose(self, shares: np.ndarray) -> np.ndarray:
         """The labels to answer; where the members know what errors cost, with the least expected cost."""
-        costs = read_costs(getattr(self._base(), "costs", None), list(self.target_.classes))
+        base = self._base()
+        costs = read_costs(base.costs if isinstance(base, TreeLearner) else None, list(self.target_.classes))
         if costs is None or self.vote == "majority":
             return super()._choose(shares)
         expected = np.full(shares.shape, np.inf)
@@ -500,8 +507,8 @@ class BaggingClassifier(ClassAnswers, BaggingLearner):
         return np.asarray(expected.argmin(axis=1))
 
     def _ask_tree(self, member: TreeLearner, values: np.ndarray) -> np.ndarray:
-        shares = member._answer_rows(values)
-        return shares if self.vote == "average" else np.eye(shares.shape[1])[member._choose(shares)]
+        shares = predict_rows(member, values)
+        return shares if self.vote == "average" else np.eye(shares.shape[1])[member.tree_.labels_for(shares)]
 
     def _ask(self, member: Any, X: Any) -> np.ndarray:
         """A member's class shares by this model's labels; a class that its rows did not have gets none."""
@@ -514,9 +521,9 @@ class BaggingClassifier(ClassAnswers, BaggingLearner):
         answers[:, [label_of[name] for name in member.classes_.tolist()]] = shares
         return answers
 
-    def _member_answers(self, X: Any) -> np.ndarray:
+    def member_predictions(self, X: Any) -> np.ndarray:
         """What every member answers: members, rows, and shares in the order of `classes_`."""
-        return super()._member_answers(X)[:, :, self._labels_of_classes()]
+        return super().member_predictions(X)[:, :, self._labels_of_classes()]
 
     def _keep_judgement(self, everywhere: np.ndarray, answers: np.ndarray, truth: np.ndarray) -> None:
         self.oob_decision_function_ = everywhere[:, self._labels_of_classes()]
@@ -611,8 +618,8 @@ class BaggingRegressor(NumberAnswers, BaggingLearner):
     def _ask(self, member: Any, X: Any) -> np.ndarray:
         return np.asarray(member.predict(X), dtype=np.float64).reshape(-1, 1)
 
-    def _member_answers(self, X: Any) -> np.ndarray:
-        return super()._member_answers(X)[:, :, 0]
+    def member_predictions(self, X: Any) -> np.ndarray:
+        return super().member_predictions(X)[:, :, 0]
 
     def _keep_judgement(self, everywhere: np.ndarray, answers: np.ndarray, truth: np.ndarray) -> None:
         self.oob_prediction_ = everywhere[:, 0]

@@ -18,6 +18,7 @@ from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR
 from sklearn.utils import Bunch, _safe_indexing
 from sklearn.utils.metaestimators import _BaseComposition
 
+from treewright.estimators.base import Ensemble
 from treewright.estimators.meta.preparing import PreparedMember, TablePreparer, prepared, takes_weights
 from treewright.estimators.parameters import check_progress, parameter_error
 from treewright.estimators.single import CARTClassifier, CARTRegressor
@@ -132,7 +133,7 @@ def _support_vectors(task: Task, shares: bool) -> Any:
     return PreparedMember([("prepare", TablePreparer()), *kernel, ("model", model)])
 
 
-class Combination(MetaEstimatorMixin, _BaseComposition, BaseEstimator):
+class Combination(Ensemble, MetaEstimatorMixin, _BaseComposition, BaseEstimator):
     """Shared base of the ensembles whose members differ in kind."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

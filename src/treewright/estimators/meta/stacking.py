@@ -82,7 +82,7 @@ class Stacking(TransformerMixin, Combination):
         tags.transformer_tags.preserves_dtype = []
         return tags
 
-    def _member_answers(self, X: Any) -> np.ndarray:
+    def member_predictions(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
         rows = open_rows(X)
         return np.array([member.predict(rows) for member in self.estimators_])

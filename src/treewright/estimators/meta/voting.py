@@ -49,7 +49,7 @@ class Voting(TransformerMixin, Combination):
             return self.weights
         return [one for one, (_, member) in zip(self.weights, self.estimators, strict=True) if member != "drop"]
 
-    def _member_weights(self) -> np.ndarray:
+    def member_weights(self) -> np.ndarray:
         """What the vote of each member counts; all together 1."""
         left = self._weights_left()
         weights = np.ones(len(self.estimators_)) if left is None else np.array(left, dtype=np.float64)
@@ -137,14 +137,14 @@ class VotingClassifier(ClassifierMixin, Voting):
         rows = open_rows(X)
         if self.voting == "soft":
             return np.asarray(self.ensemble_.predict_proba(rows))
-        return votes_of(self.ensemble_._predict(rows).T, self._member_weights(), len(self.classes_))
+        return votes_of(self.ensemble_._predict(rows).T, self.member_weights(), len(self.classes_))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The share of rows whose class is predicted right."""
         labels, classes = read_classes(y)
         return float(super().score(X, classes[labels], sample_weight))
 
-    def _member_answers(self, X: Any) -> np.ndarray:
+    def member_predictions(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
         return self.classes_[self.ensemble_._predict(open_rows(X)).T]
 
@@ -236,7 +236,7 @@ class VotingRegressor(RegressorMixin, Voting):
         """The coefficient of determination: 1 is perfect, 0 as good as the mean."""
         return float(super().score(X, read_numbers(y), sample_weight))
 
-    def _member_answers(self, X: Any) -> np.ndarray:
+    def member_predictions(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
         return self.ensemble_.transform(open_rows(X)).T
 

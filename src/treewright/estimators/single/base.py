@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
+from sklearn.base import is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from treewright.estimators.base import ClassAnswers, NumberAnswers, TableLearner, Training
-from treewright.estimators.missing_values import fill_gaps, refuse_gaps
+from treewright.estimators.base import ClassAnswers, NumberAnswers, TableLearner
 from treewright.estimators.parameters import (
     CLASS_CRITERIA,
     NUMBER_CRITERIA,
-    Plan,
     check_plan,
     check_smoothing,
     check_unseen,
 )
-from treewright.estimators.weights import altered_priors, read_costs
+from treewright.estimators.single.specification import FittedTree, Pruning, TreeSpec
 from treewright.table.column import Column
 from treewright.tree import Target, Tree
 
@@ -34,6 +32,23 @@ class TreeLearner(TableLearner):
     # Choices that the learner's name stands for, by parameter; all others are the user's.
     _recipe: ClassVar[Mapping[str, Any]] = {}
     _criteria: ClassVar[tuple[str, ...]]
+    _spec: ClassVar[type[TreeSpec]] = TreeSpec
+
+    # Parameters that a learner may leave out of its signature.
+    prune: str | None = None
+    alpha: float | str = "cv"
+    pruning_share: float = 1 / 3
+    confidence: float = 0.25
+    variant: str = "j48"
+    subtree_raising: bool = True
+    costs: Any = None
+    smoothing: Any = None
+    random_state: Any = None
+
+    alpha_: float
+    feature_names_in_: np.ndarray
+    n_features_in_: int
+    tree_: Tree
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Grow the tree.
@@ -47,19 +62,12 @@ class TreeLearner(TableLearner):
         sample_weight : one number per row, a single number or None
             A row of weight 2 counts as two rows; one of weight 0 is left out.
         """
-        plan = self._plan()
-        check_unseen(getattr(self, "unseen", "as_missing"))
-        self._check_pruning()
-        seed = self._seed(plan)
+        spec = self._specification()
         table = self._read_table(X)
         training = self._read_training(table, y, sample_weight)
-        self.__dict__.pop("alpha_", None)
-        tree = self._fit_tree(training, plan, seed)
-        self._keep_names(table)
-        self._keep_classes(training.classes)
-        self.n_features_in_ = len(table.columns)
-        self.tree_ = tree
-        return self
+        fitted = spec.fit(training)
+        names = [column.name for column in table.columns] if table.named else None
+        return adopt(self, fitted, training.classes, names, len(table.columns))
 
     def _columns(self) -> tuple[Column, ...]:
         return self.tree_.columns
@@ -130,108 +138,60 @@ class TreeLearner(TableLearner):
         total = by_column.sum()
         return by_column / total if total > 0.0 else by_column
 
-    def _grow(self, training: Training, plan: Plan, seed: int) -> Tree:
-        """The full tree of these rows."""
-        from treewright.tree.grow import grow
+    def _specification(self, seed: int | None = None) -> TreeSpec:
+        """What decides the tree, every parameter checked; None draws the seed as `random_state` says."""
+        plan = check_plan({**self._recipe, **self.get_params(deep=False)}, self._criteria, single=True)
+        unseen, smoothing = check_unseen(self.unseen), check_smoothing(self.smoothing)
+        pruning = self._pruning()
+        if seed is None:
+            # Drawn only where it matters, so that a fit without chance leaves NumPy's global state alone.
+            generator = check_random_state(self.random_state)
+            seed = int(generator.randint(np.iinfo(np.int64).max, dtype=np.int64)) if plan.is_random else 0
+        return self._spec(plan, seed, unseen, self.class_weight, self.costs, smoothing, pruning)
 
-        is_classes = training.target.is_classes
-        if plan.strategy.refuses:
-            refuse_gaps(training.columns, training.values)
-        training, filling = fill_gaps(training, plan)
-        tree = grow(
-            training.columns,
-            training.values,
-            training.target,
-            recipe=plan.recipe(*training.values.shape),
-            weights=training.weights,
-            n_classes=len(training.target.classes),
-            grid=plan.grid,
-            seed=seed,
-            n_jobs=plan.n_jobs,
-            labels=training.answers if is_classes else None,
-            numbers=None if is_classes else training.answers,
-            oblivious=plan.oblivious,
-            unseen=check_unseen(getattr(self, "unseen", "as_missing")),
-            rows_of_file=len(training.table),
+    def _pruning(self) -> Pruning | None:
+        if self.prune is None:
+            return None
+        from treewright.estimators.single.pruning import check_pruning
+
+        pruning = Pruning(
+            self.prune, self.alpha, self.pruning_share, self.confidence, self.variant, self.subtree_raising
         )
-        return tree if filling is None else tree.replace(filling=filling)
+        check_pruning(pruning, of_classes=is_classifier(self))
+        return pruning
 
-    def _check_pruning(self) -> None:
-        if getattr(self, "prune", None) is not None:
-            from treewright.estimators.single.pruning import check_pruning
 
-            check_pruning(self)
+def specification(learner: TreeLearner, seed: int | None = None) -> TreeSpec:
+    """What decides the trees of a learner, every parameter checked; None draws the seed as `random_state` says."""
+    return learner._specification(seed)
 
-    def _fit_tree(self, training: Training, plan: Plan, seed: int) -> Tree:
-        """The tree of these rows, pruned if the learner is asked to."""
-        if getattr(self, "prune", None) is None:
-            return self._grow(training, plan, seed)
-        from treewright.estimators.single.pruning import grow_to_size
 
-        return grow_to_size(self, training, plan, seed)
-
-    def _plan(self) -> Plan:
-        """The choices of the recipe and of the user, checked."""
-        return check_plan({**self._recipe, **self.get_params(deep=False)}, self._criteria, single=True)
-
-    def _grow_from(self, training: Training) -> Tree:
-        """A tree like the one that `fit` would grow from these rows; the learner itself stays as it is."""
-        plan = self._plan()
-        return self._grow(training, plan, self._seed(plan))
-
-    def _seed(self, plan: Plan) -> int:
-        """Drawn only where it matters, so that a fit without chance leaves NumPy's global state alone."""
-        generator = check_random_state(getattr(self, "random_state", None))
-        return int(generator.randint(np.iinfo(np.int64).max, dtype=np.int64)) if plan.is_random else 0
+def adopt(
+    learner: TreeLearner, fitted: FittedTree, classes: np.ndarray, names: Sequence[str] | None, n_columns: int
+) -> Any:
+    """Make a learner a fitted one that has this tree; `names` are those of the columns, if the table had names."""
+    learner.__dict__.pop("alpha_", None)
+    learner.__dict__.pop("feature_names_in_", None)
+    if fitted.alpha is not None:
+        learner.alpha_ = fitted.alpha
+    if names is not None:
+        learner.feature_names_in_ = np.array(names, dtype=object)
+    learner._keep_classes(classes)
+    learner.n_features_in_ = n_columns
+    learner.tree_ = fitted.tree
+    return learner
 
 
 class TreeClassifier(ClassAnswers, TreeLearner):
-    """A tree that answers with a class."""
+    """A tree that predicts a class."""
 
     _criteria: ClassVar[tuple[str, ...]] = CLASS_CRITERIA
 
     def _choose(self, shares: np.ndarray) -> np.ndarray:
         return self.tree_.labels_for(shares)
 
-    def _grow(self, training: Training, plan: Plan, seed: int) -> Tree:
-        """The full tree of these rows.
-
-        Classes whose errors cost more weigh more while it grows (altered priors, Breiman et al. 1984); the finished
-        tree tells their true weights, and chooses answers by their cost.
-        """
-        smoothing = check_smoothing(getattr(self, "smoothing", None))
-        costs = read_costs(getattr(self, "costs", None), list(training.target.classes))
-        if costs is None:
-            tree = super()._grow(training, plan, seed)
-            return tree if smoothing is None else tree.replace(smoothing=smoothing)
-        priors = altered_priors(costs, training.answers, training.weights)
-        tree = super()._grow(replace(training, weights=training.weights * priors[training.answers]), plan, seed)
-        return reweighed(tree, 1.0 / priors).replace(costs=costs, smoothing=smoothing)
-
 
 class TreeRegressor(NumberAnswers, TreeLearner):
-    """A tree that answers with a number."""
+    """A tree that predicts a number."""
 
     _criteria: ClassVar[tuple[str, ...]] = NUMBER_CRITERIA
-
-    def _fit_tree(self, training: Training, plan: Plan, seed: int) -> Tree:
-        if plan.criterion == "poisson":
-            _check_counts(training)
-        return super()._fit_tree(training, plan, seed)
-
-
-def reweighed(tree: Tree, by_class: np.ndarray) -> Tree:
-    """The tree with rows of each class weighing so many times as much; impurities and gains stay as they are."""
-    distribution = tree.distribution * by_class
-    return tree.replace(distribution=distribution, weight=distribution.sum(axis=1))
-
-
-def _check_counts(training: Training) -> None:
-    negative = np.count_nonzero(training.answers < 0.0)
-    if negative:
-        raise ValueError(
-            f"criterion is 'poisson', but {negative} of {len(training.answers)} values of y are negative; "
-            "use 'squared_error', or give counts of 0 or more"
-        )
-    if not training.answers.any():
-        raise ValueError("criterion is 'poisson', but all values of y are 0; some must be above 0")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,9 +16,11 @@ from treewright.engines.missing_values import (
     SURROGATE,
     MissingStrategy,
 )
+from treewright.estimators.base import Training
 from treewright.estimators.missing_values import fill_gaps, refuse_gaps
-from treewright.estimators.parameters import Plan, check_min_bucket, check_unseen
-from treewright.estimators.single.base import Training, TreeClassifier
+from treewright.estimators.parameters import check_min_bucket
+from treewright.estimators.single.base import TreeClassifier
+from treewright.estimators.single.specification import TreeSpec
 from treewright.tree import SplitKind, Tree
 from treewright.tree.grow import take_surrogates
 from treewright.tree.tree import Surrogates
@@ -89,13 +91,25 @@ class OneRClassifier(TreeClassifier):
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
 
-    def _grow(self, training: Training, plan: Plan, seed: int) -> Tree:
-        min_bucket = check_min_bucket(self.min_bucket)
+    def _specification(self, seed: int | None = None) -> OneRuleSpec:
+        spec = super()._specification(seed)
+        of_tree = {field.name: getattr(spec, field.name) for field in fields(spec)}
+        return OneRuleSpec(**of_tree, min_bucket=check_min_bucket(self.min_bucket))
+
+
+@dataclass(frozen=True, eq=False)
+class OneRuleSpec(TreeSpec):
+    """What decides the rule of a training table."""
+
+    min_bucket: float
+
+    def grow_unpriced(self, training: Training) -> Tree:
+        plan = self.plan
         if plan.strategy.refuses:
             refuse_gaps(training.columns, training.values)
         training, filling = fill_gaps(training, plan)
         strategy = plan.strategy if filling is None else STRATEGIES["error"]
-        tree = build_tree(training, best_rule(training, min_bucket, strategy), check_unseen(self.unseen))
+        tree = build_tree(training, best_rule(training, self.min_bucket, strategy), self.unseen)
         return tree if filling is None else tree.replace(filling=filling)
 
 

@@ -11,10 +11,13 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from treewright.engines.missing_values import ALL_BRANCHES, EVERY_VALUE
+from treewright.estimators.base import Training, read_rows, read_table, read_training
 from treewright.estimators.missing_values import fill_gaps
 from treewright.estimators.parameters import Plan, is_real, is_whole
-from treewright.estimators.single.base import Training, TreeClassifier, TreeLearner, reweighed
-from treewright.estimators.weights import altered_priors, read_weights
+from treewright.estimators.single.base import TreeLearner, specification
+from treewright.estimators.single.specification import FittedTree, Pruning, TreeSpec, reweighed
+from treewright.estimators.weights import altered_priors, read_weights, weigh_classes
 from treewright.table import read_classes, read_like, read_numbers
 from treewright.tree import Node, Tree
 from treewright.tree.grow import leaves_of
@@ -193,12 +196,12 @@ def cross_validate_alpha(
     """
     if not isinstance(model, TreeLearner):
         raise TypeError(f"only a tree learner can be cross-validated here, not a {type(model).__name__}")
-    training = model._read_training(model._read_table(X), y, sample_weight)
-    return _judge(model, training, folds, deals, standard_errors, _check_risk(risk))
+    training = read_training(model, read_table(model, X), y, sample_weight)
+    return _judge(specification(model), training, folds, deals, standard_errors, _check_risk(risk))
 
 
 def _judge(
-    model: TreeLearner,
+    spec: TreeSpec,
     training: Training,
     folds: int,
     deals: int,
@@ -216,13 +219,13 @@ def _judge(
     if not is_whole(deals, 1):
         raise ValueError(f"deals={deals!r} must be a whole number of 1 or more")
     _check_number("standard_errors", standard_errors, 0.0, math.inf)
-    path = methods.weakest_links(model._grow_from(training) if tree is None else tree, risk)[1]
+    path = methods.weakest_links(spec.grow(training) if tree is None else tree, risk)[1]
     prices = path.prices
     sums = np.zeros((len(prices), 2))
     for deal in range(deals):
         fold_of = _deal_folds(training.answers, folds, deal)
         for fold in range(folds):
-            sums += _losses_left_out(model, training, fold_of == fold, prices, risk) / deals
+            sums += _losses_left_out(spec, training, fold_of == fold, prices, risk) / deals
     mean = sums[:, 0] / n_rows
     deviation = np.sqrt(np.maximum(sums[:, 1] / n_rows - mean**2, 0.0) / n_rows)
     best = int(np.argmin(mean))
@@ -242,10 +245,10 @@ def _deal_folds(answers: np.ndarray, folds: int, deal: int) -> np.ndarray:
 
 
 def _losses_left_out(
-    model: TreeLearner, training: Training, left_out: np.ndarray, prices: np.ndarray, risk: str
+    spec: TreeSpec, training: Training, left_out: np.ndarray, prices: np.ndarray, risk: str
 ) -> np.ndarray:
     """Losses and squared losses, for each price, of rows that the tree was not grown from."""
-    tree = model._grow_from(training.rows(~left_out))
+    tree = spec.grow(training.rows(~left_out))
     alphas, _ = methods.weakest_links(tree, risk)
     answers = training.answers[left_out]
     weights = training.weights[left_out] / training.weights.mean()
@@ -318,58 +321,60 @@ FOLDS = 10
 DEALS, FEW_ROWS = 3, 5000
 
 
-def check_pruning(learner: TreeLearner) -> None:
+def check_pruning(pruning: Pruning, *, of_classes: bool) -> None:
     """Refuse choices of `prune`, `alpha` and `confidence` that cannot be met, before any work is done."""
-    method = learner.prune
+    method, alpha, share = pruning.method, pruning.alpha, pruning.pruning_share
     if method not in WHILE_FITTING:
         raise ValueError(f"prune is {method!r}; give one of {', '.join(map(repr, WHILE_FITTING))}, or None")
-    if method in FOR_CLASSES and not isinstance(learner, TreeClassifier):
+    if method in FOR_CLASSES and not of_classes:
         raise ValueError(f"prune is {method!r}, which counts wrong classes; a regressor takes 'cost_complexity'")
-    alpha = getattr(learner, "alpha", "cv")
     if isinstance(alpha, str) and alpha not in ("cv", "1se"):
         raise ValueError(f"alpha is {alpha!r}; give a number of 0 or more, 'cv' or '1se'")
     if not isinstance(alpha, str):
-        _check_number("alpha", learner.alpha, 0.0, math.inf)
-    _check_number("confidence", getattr(learner, "confidence", 0.25), 0.0, 1.0)
-    share = getattr(learner, "pruning_share", 0.5)
+        _check_number("alpha", alpha, 0.0, math.inf)
+    _check_number("confidence", pruning.confidence, 0.0, 1.0)
     if not is_real(share) or not 0.0 < share <= 0.5:
         raise ValueError(f"pruning_share is {share!r}; give a part of the rows above 0.0 and up to 0.5")
-    if getattr(learner, "variant", "j48") not in VARIANTS:
-        raise ValueError(f"variant is {learner.variant!r}; give 'j48' or 'c4.5r8'")
+    if pruning.variant not in VARIANTS:
+        raise ValueError(f"variant is {pruning.variant!r}; give 'j48' or 'c4.5r8'")
 
 
-def grow_to_size(learner: TreeLearner, training: Training, plan: Plan, seed: int) -> Tree:
-    """Grow a learner's tree and prune it as its parameters say."""
-    if learner.prune == "reduced_error":
-        growing, held = deal_out(training, learner.pruning_share)
-        grown, unseen = learner._grow(training.rows(growing), plan, seed), training.rows(held)
-        return methods.prune_by_reduced_error(grown, unseen.values, unseen.answers, unseen.weights)
-    tree = learner._grow(training, plan, seed)
-    if learner.prune == "cost_complexity":
-        alpha = getattr(learner, "alpha", "cv")
-        if alpha in ("cv", "1se"):
-            alpha = _choose_alpha(learner, training, tree, plan, 1.0 if alpha == "1se" else 0.0)
-        learner.alpha_ = float(alpha)
-        return methods.prune_by_cost_complexity(tree, float(alpha))
-    if learner.prune == "error_based" and plan.quinlan:
+def grow_to_size(spec: TreeSpec, pruning: Pruning, training: Training) -> FittedTree:
+    """Grow a tree and prune it as its specification says."""
+    if pruning.method == "reduced_error":
+        growing, held = deal_out(training, pruning.pruning_share)
+        grown, unseen = spec.grow(training.rows(growing)), training.rows(held)
+        return FittedTree(methods.prune_by_reduced_error(grown, unseen.values, unseen.answers, unseen.weights))
+    tree = spec.grow(training)
+    if pruning.method == "cost_complexity":
+        alpha = pruning.alpha
+        if isinstance(alpha, str):
+            alpha = _choose_alpha(spec, training, tree, 1.0 if alpha == "1se" else 0.0)
+        return FittedTree(methods.prune_by_cost_complexity(tree, float(alpha)), float(alpha))
+    if pruning.method == "error_based" and spec.plan.quinlan:
         rows: methods.Rows | None = None
-        if learner.subtree_raising and plan.missing not in ("all_branches", "every_value"):
-            filled = fill_gaps(training, plan)[0]
+        if pruning.subtree_raising and not _counts_rows_twice(spec.plan):
+            filled = fill_gaps(training, spec.plan)[0]
             rows = methods.Rows(filled.values, filled.answers, filled.weights)
-        return _prune_by_bounds(methods.collapse_by_errors(tree), rows, learner.confidence, learner.variant)
-    pruned: Tree = prune(tree, learner.prune, confidence=getattr(learner, "confidence", 0.25))
-    return pruned
+        tree = methods.collapse_by_errors(tree)
+        return FittedTree(_prune_by_bounds(tree, rows, pruning.confidence, pruning.variant))
+    return FittedTree(prune(tree, pruning.method, confidence=pruning.confidence))
 
 
-def _choose_alpha(learner: TreeLearner, training: Training, tree: Tree, plan: Plan, standard_errors: float) -> float:
+def _counts_rows_twice(plan: Plan) -> bool:
+    """Do rows without a value count in several branches, so that raising cannot send them down again?"""
+    return plan.strategy.code in (ALL_BRANCHES, EVERY_VALUE)
+
+
+def _choose_alpha(spec: TreeSpec, training: Training, tree: Tree, standard_errors: float) -> float:
     """The price per leaf by cross-validation; few rows are dealt several times, because one deal says little."""
     n_rows = len(training.answers)
     folds = min(FOLDS, n_rows)
     if folds < 2:
         return 0.0
     # Models that fill gaps take much longer than the trees themselves.
-    deals = DEALS if n_rows <= FEW_ROWS and plan.missing != "model" else 1
-    return _judge(learner, training, folds, deals, standard_errors, "error", tree).alpha
+    deals = DEALS if n_rows <= FEW_ROWS and spec.plan.missing != "model" else 1
+    return _judge(spec, training, folds, deals, standard_errors, "error", tree).alpha
 
 
 def _prune_by_bounds(tree: Tree, rows: methods.Rows | None, confidence: float, variant: str) -> Tree:
@@ -450,7 +455,7 @@ def _with_tree(model: Any, tree: Tree) -> Any:
 
 
 def _prune_by_estimated_error(model: Any, tree: Tree, confidence: float, X: Any, y: Any, sample_weight: Any) -> Tree:
-    variant = getattr(model, "variant", "j48")
+    variant = model.variant if isinstance(model, TreeLearner) else TreeLearner.variant
     if X is None and y is None:
         return _prune_by_bounds(tree, None, confidence, variant)
     if tree.own_criterion is not None:
@@ -460,10 +465,10 @@ def _prune_by_estimated_error(model: Any, tree: Tree, confidence: float, X: Any,
         )
     values, answers, weights = _read_rows(model, tree, X, y, sample_weight, "error_based pruning with raising")
     if isinstance(model, TreeLearner):
-        plan = model._plan()
+        plan = specification(model).plan
         training = Training(tree.columns, values, tree.target, np.empty(0), answers, weights)
         values = fill_gaps(training, plan)[0].values
-        if plan.missing in ("all_branches", "every_value"):
+        if _counts_rows_twice(plan):
             return _prune_by_bounds(tree, None, confidence, variant)
     rows = methods.Rows(values, answers, weights)
     return _prune_by_bounds(tree, rows, confidence, variant)
@@ -480,12 +485,16 @@ def _read_rows(
     if X is None or y is None:
         raise ValueError(f"{purpose} needs rows and their target: give X and y")
     is_learner = isinstance(model, TreeLearner)
-    values = model._read_rows(X) if is_learner else read_like(X, tree.columns, named=True, learner="the tree")
+    values = read_rows(model, X) if is_learner else read_like(X, tree.columns, named=True, learner="the tree")
     answers = _labels_of(y, tree) if tree.target.is_classes else read_numbers(y)
     if len(answers) != len(values):
         raise ValueError(f"X has {len(values)} rows and y has {len(answers)}; give one target value per row")
     weights = read_weights(sample_weight, len(values))
-    return values, answers, model._weigh_classes(tree.target, answers, weights) if is_learner else weights
+    return (
+        values,
+        answers,
+        weights if not is_learner else weigh_classes(model.class_weight, tree.target.classes, answers, weights),
+    )
 
 
 def _labels_of(y: Any, tree: Tree) -> np.ndarray:

@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from treewright.estimators.parameters import Plan
-from treewright.estimators.single.base import Training, TreeClassifier, TreeRegressor
+from treewright.estimators.base import Training
+from treewright.estimators.single.base import TreeClassifier, TreeRegressor
+from treewright.estimators.single.specification import FittedTree, TreeSpec
 from treewright.estimators.weights import read_weights
 from treewright.table import Kind, Table, has_label, take_rows
 from treewright.table.categories import some
@@ -128,6 +129,18 @@ class ID3Classifier(TreeClassifier):
         return replace(table, columns=columns)
 
 
+class C45Spec(TreeSpec):
+    """What decides a tree of C4.5: thresholds are values of the table, and useless splits are collapsed."""
+
+    def grow(self, training: Training) -> Tree:
+        return lower_thresholds(super().grow(training), training.table)
+
+    def fit(self, training: Training) -> FittedTree:
+        if self.pruning is None:
+            return FittedTree(collapse_by_errors(self.grow(training)))
+        return super().fit(training)
+
+
 class C45Classifier(TreeClassifier):
     """C4.5 (Quinlan 1993, 1996): the best gain ratio among the columns whose gain is at least average.
 
@@ -183,6 +196,7 @@ class C45Classifier(TreeClassifier):
     'play=yes: (outlook=sunny and humidity=normal) or (outlook=overcast) or (outlook=rainy and wind=weak)'
     """
 
+    _spec = C45Spec
     _recipe: ClassVar[Mapping[str, Any]] = {
         "criterion": "gain_ratio",
         "categorical": "multiway",
@@ -237,15 +251,6 @@ class C45Classifier(TreeClassifier):
         known = replace(table, values=np.asfortranarray(table.values[rows]))
         training = super()._read_training(known, take_rows(y, rows), weights)
         return replace(training, whole=table.values)
-
-    def _grow(self, training: Training, plan: Plan, seed: int) -> Tree:
-        tree = super()._grow(training, plan, seed)
-        return lower_thresholds(tree, training.table)
-
-    def _fit_tree(self, training: Training, plan: Plan, seed: int) -> Tree:
-        if self.prune is None:
-            return collapse_by_errors(self._grow(training, plan, seed))
-        return super()._fit_tree(training, plan, seed)
 
 
 def lower_thresholds(tree: Tree, values: np.ndarray) -> Tree:

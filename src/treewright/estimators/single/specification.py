@@ -1,0 +1,122 @@
+"""What decides which tree grows from a training table: a specification in, a tree out.
+
+A learner turns its parameters into a `TreeSpec` once (`specification`). Ensembles and pruning grow trees from
+specifications and hand the results back (`adopt`); they need no other access to a learner.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from treewright.estimators.base import Training
+from treewright.estimators.missing_values import fill_gaps, refuse_gaps
+from treewright.estimators.parameters import Plan
+from treewright.estimators.weights import altered_priors, read_costs, weigh_classes
+from treewright.tree import Tree
+
+
+@dataclass(frozen=True)
+class Pruning:
+    """How a grown tree is cut to size; see `DecisionTreeClassifier` and `C45Classifier` for the choices."""
+
+    method: str
+    alpha: float | str
+    pruning_share: float
+    confidence: float
+    variant: str
+    subtree_raising: bool
+
+
+@dataclass(frozen=True, eq=False)
+class FittedTree:
+    """A tree, and the price of a leaf that it was pruned with, if there was one."""
+
+    tree: Tree
+    alpha: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class TreeSpec:
+    """All that decides which tree grows from a training table."""
+
+    plan: Plan
+    seed: int
+    unseen: str
+    class_weight: Any
+    costs: Any
+    smoothing: tuple[str, float] | None
+    pruning: Pruning | None
+
+    def fit(self, training: Training) -> FittedTree:
+        """The tree of these rows, pruned if asked to."""
+        if self.plan.criterion == "poisson":
+            _check_counts(training)
+        if self.pruning is None:
+            return FittedTree(self.grow(training))
+        from treewright.estimators.single.pruning import grow_to_size
+
+        return grow_to_size(self, self.pruning, training)
+
+    def grow(self, training: Training) -> Tree:
+        """The full tree of these rows.
+
+        Classes whose errors cost more weigh more while it grows (altered priors, Breiman et al. 1984); the finished
+        tree holds their true weights, and chooses classes by their cost.
+        """
+        costs = read_costs(self.costs, list(training.target.classes))
+        if costs is None:
+            tree = self.grow_unpriced(training)
+            return tree if self.smoothing is None else tree.replace(smoothing=self.smoothing)
+        priors = altered_priors(costs, training.answers, training.weights)
+        tree = self.grow_unpriced(replace(training, weights=training.weights * priors[training.answers]))
+        return reweighed(tree, 1.0 / priors).replace(costs=costs, smoothing=self.smoothing)
+
+    def grow_unpriced(self, training: Training) -> Tree:
+        """The full tree of these rows, where all errors cost the same."""
+        from treewright.tree.grow import grow
+
+        plan, is_classes = self.plan, training.target.is_classes
+        if plan.strategy.refuses:
+            refuse_gaps(training.columns, training.values)
+        training, filling = fill_gaps(training, plan)
+        tree = grow(
+            training.columns,
+            training.values,
+            training.target,
+            recipe=plan.recipe(*training.values.shape),
+            weights=training.weights,
+            n_classes=len(training.target.classes),
+            grid=plan.grid,
+            seed=self.seed,
+            n_jobs=plan.n_jobs,
+            labels=training.answers if is_classes else None,
+            numbers=None if is_classes else training.answers,
+            oblivious=plan.oblivious,
+            unseen=self.unseen,
+            rows_of_file=len(training.table),
+        )
+        return tree if filling is None else tree.replace(filling=filling)
+
+    def weigh(self, training: Training, weights: np.ndarray) -> np.ndarray:
+        """The weights times what the classes of the rows weigh."""
+        return weigh_classes(self.class_weight, training.target.classes, training.answers, weights)
+
+
+def reweighed(tree: Tree, by_class: np.ndarray) -> Tree:
+    """The tree with rows of each class weighing so many times as much; impurities and gains stay as they are."""
+    distribution = tree.distribution * by_class
+    return tree.replace(distribution=distribution, weight=distribution.sum(axis=1))
+
+
+def _check_counts(training: Training) -> None:
+    negative = np.count_nonzero(training.answers < 0.0)
+    if negative:
+        raise ValueError(
+            f"criterion is 'poisson', but {negative} of {len(training.answers)} values of y are negative; "
+            "use 'squared_error', or give counts of 0 or more"
+        )
+    if not training.answers.any():
+        raise ValueError("criterion is 'poisson', but all values of y are 0; some must be above 0")
