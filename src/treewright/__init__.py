@@ -47,7 +47,12 @@ if TYPE_CHECKING:
         RandomTreeClassifier,
         RandomTreeRegressor,
     )
-    from treewright.estimators.single.pruning import complexity_table, cost_complexity_path, cross_validate_alpha, prune
+    from treewright.estimators.single.pruning import (
+        complexity_table,
+        cost_complexity_path,
+        cross_validate_ccp_alpha,
+        prune,
+    )
     from treewright.insight.diversity import diversity
     from treewright.insight.importances import permutation_importance
     from treewright.table import read_table
@@ -90,7 +95,7 @@ __all__ = [
     "__version__",
     "complexity_table",
     "cost_complexity_path",
-    "cross_validate_alpha",
+    "cross_validate_ccp_alpha",
     "datasets",
     "diversity",
     "measures",
@@ -137,7 +142,7 @@ _MODULES = {
     "VotingRegressor": "treewright.estimators.meta",
     "complexity_table": "treewright.estimators.single.pruning",
     "cost_complexity_path": "treewright.estimators.single.pruning",
-    "cross_validate_alpha": "treewright.estimators.single.pruning",
+    "cross_validate_ccp_alpha": "treewright.estimators.single.pruning",
     "diversity": "treewright.insight.diversity",
     "permutation_importance": "treewright.insight.importances",
     "prune": "treewright.estimators.single.pruning",

@@ -163,7 +163,7 @@ class ClassAnswers(ClassifierMixin):
     """What all classifiers share: a target of classes, and answers that are shares of them."""
 
     def predict(self, X: Any) -> np.ndarray:
-        """The class of each row: the most likely one, or with `costs` the one with the least expected cost."""
+        """The class of each row: the most likely one, or the one with the least expected cost."""
         answers = self._answer(X)
         return self._named(self._choose(answers))
 

@@ -39,7 +39,7 @@ class Plan:
 
     Parameters
     ----------
-    criterion, categorical, candidates, splitter, max_depth, min_samples_split, min_samples_leaf, min_gain, \
+    criterion, categorical, candidates, splitter, max_depth, min_samples_split, min_samples_leaf, min_split_gain, \
     max_leaf_nodes, max_features, n_jobs, missing, max_p_value
         As `DecisionTreeClassifier` describes them.
     quinlan : bool, default=False
@@ -58,7 +58,7 @@ class Plan:
     max_depth: int | None = None
     min_samples_split: int | float = 2
     min_samples_leaf: int | float = 1
-    min_gain: float = 0.0
+    min_split_gain: float = 0.0
     max_leaf_nodes: int | None = None
     max_features: int | float | str | None = None
     n_jobs: int | None = None
@@ -103,7 +103,7 @@ class Plan:
             max_depth=NO_DEPTH_LIMIT if self.max_depth is None else min(self.max_depth, NO_DEPTH_LIMIT),
             min_samples_split=max(2, _rows(self.min_samples_split, n_rows)),
             min_samples_leaf=_rows(self.min_samples_leaf, n_rows),
-            min_gain=float(self.min_gain),
+            min_split_gain=float(self.min_split_gain),
             max_leaf_nodes=min(self.max_leaf_nodes or 0, NO_DEPTH_LIMIT),
             max_features=_columns(self.max_features, n_columns),
             quinlan=self.quinlan,
@@ -380,7 +380,7 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "max_depth": _limit(0),
     "min_samples_split": _size(2, share_of_all=True),
     "min_samples_leaf": _size(1, share_of_all=False),
-    "min_gain": _check_min_gain,
+    "min_split_gain": _check_min_gain,
     "max_leaf_nodes": _limit(2),
     "max_features": _check_max_features,
     "n_jobs": _check_n_jobs,

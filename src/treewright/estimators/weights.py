@@ -76,12 +76,14 @@ def read_costs(costs: Any, classes: list[Any]) -> np.ndarray | None:
     if costs is None:
         return None
     if not isinstance(costs, Mapping) or not costs:
-        raise parameter_error("costs", costs, 'a dict such as {("actual", "predicted"): 5}, or None')
+        raise parameter_error("misclassification_costs", costs, 'a dict such as {("actual", "predicted"): 5}, or None')
     matrix = 1.0 - np.eye(len(classes))
     place = {name: label for label, name in enumerate(classes)}
     for pair, cost in costs.items():
         if not isinstance(pair, tuple) or len(pair) != 2:
-            raise ValueError(f"costs has the key {pair!r}; give pairs of the actual and the predicted class")
+            raise ValueError(
+                f"misclassification_costs has the key {pair!r}; give pairs of the actual and the predicted class"
+            )
         if not is_real(cost) or cost < 0:
             raise ValueError(f"the cost of {pair!r} is {cost!r}; give a number of 0 or more")
         if pair[0] in place and pair[1] in place:
@@ -96,7 +98,9 @@ def _check_names(named: list[Any], classes: list[Any]) -> None:
     """Refuse a strange name beside a class left out, a slip; a class may be missing from a part of the data."""
     unknown = [name for name in named if name not in classes]
     if unknown and any(name not in named for name in classes):
-        raise ValueError(f"costs names {unknown[0]!r}, which is no class of y; the classes are {some(classes)}")
+        raise ValueError(
+            f"misclassification_costs names {unknown[0]!r}, which is no class of y; the classes are {some(classes)}"
+        )
 
 
 def altered_priors(costs: np.ndarray, answers: np.ndarray, weights: np.ndarray) -> np.ndarray:

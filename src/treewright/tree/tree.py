@@ -149,7 +149,8 @@ class Tree:
     filling : what fills the gaps of a row before it goes down, None if nothing does.
     tolerance : how far above a threshold a value may lie and still go to the first child; Weka's C4.5 allows 1e-6.
     surrogates : what other columns tell about rows without a value, None if they are not asked.
-    costs : what it costs to answer one class (a column each) for another (a row each); None if all errors are alike.
+    misclassification_costs : what it costs to predict one class (a column each) for another (a row each); None if all
+        errors cost the same.
     smoothing : how class shares are kept from 0 and 1: ("laplace", rows to add per class), ("m_estimate", rows to add
         in all, spread as at the root), or None.
 
@@ -201,7 +202,7 @@ class Tree:
     filling: Filling | None = None
     tolerance: float = 0.0
     surrogates: Surrogates | None = None
-    costs: np.ndarray | None = None
+    misclassification_costs: np.ndarray | None = None
     smoothing: tuple[str, float] | None = None
     own_criterion: str | None = None
 
@@ -293,8 +294,8 @@ class Tree:
 
     def labels_for(self, shares: np.ndarray) -> np.ndarray:
         """The class labels to answer given the shares of the classes; of classes that are as good, the first."""
-        if self.costs is not None:
-            expected = np.where(self.distribution[0] > 0.0, shares @ self.costs, np.inf)
+        if self.misclassification_costs is not None:
+            expected = np.where(self.distribution[0] > 0.0, shares @ self.misclassification_costs, np.inf)
             return np.asarray(expected.argmin(axis=1))
         return np.asarray(shares.argmax(axis=1))
 
@@ -401,7 +402,7 @@ class Node:
         """The class or number this node predicts; of classes with equal weight, the first."""
         if not self.tree.target.is_classes:
             return float(self.value[0])
-        if self.tree.costs is not None:
+        if self.tree.misclassification_costs is not None:
             return self.tree.target.classes[int(self.tree.label[self.index])]
         # Sums of fractions of rows round: classes this close have equal weight, in Weka's C4.5 to within its tolerance.
         most = self.value.max() * (1.0 - 1e-9) - self.tree.tolerance / max(self.weight, 1e-3)
@@ -414,7 +415,9 @@ class Node:
             return 0.0
         # Summed without the winner: weight - max would print rounding noise of badly scaled weights.
         others = np.array(self.distribution)
-        answered = int(np.argmax(others)) if self.tree.costs is None else int(self.tree.label[self.index])
+        answered = (
+            int(np.argmax(others)) if self.tree.misclassification_costs is None else int(self.tree.label[self.index])
+        )
         others[answered] = 0.0
         return float(others.sum())
 
@@ -579,7 +582,7 @@ NO_ARRAYS = (
     "filling",
     "tolerance",
     "surrogates",
-    "costs",
+    "misclassification_costs",
     "smoothing",
     "own_criterion",
 )

@@ -50,9 +50,9 @@ class BoostRecipe:
     max_depth: int = 1 << 30
     min_samples_leaf: int = 20
     min_child_weight: float = 1e-3
-    l1: float = 0.0
-    l2: float = 1.0
-    category_l2: float = 0.0  # added to l2 where categories are split
+    l1_regularization: float = 0.0
+    l2_regularization: float = 1.0
+    category_l2: float = 0.0  # added to l2_regularization where categories are split
     smoothing: float = 10.0  # of the gradients that categories are ordered by
     min_split_gain: float = 0.0
     learning_rate: float = 0.1
@@ -70,11 +70,11 @@ class BoostRecipe:
             max_depth=self.max_depth,
             min_rows=self.min_samples_leaf,
             min_weight=float(self.min_child_weight),
-            l1=float(self.l1),
-            l2=float(self.l2),
+            l1_regularization=float(self.l1_regularization),
+            l2_regularization=float(self.l2_regularization),
             category_l2=float(self.category_l2),
             smoothing=float(self.smoothing),
-            min_gain=float(self.min_split_gain),
+            min_split_gain=float(self.min_split_gain),
             rate=float(self.learning_rate),
             level_share=float(self.level_share),
             node_share=float(self.node_share),
@@ -91,7 +91,7 @@ class Booster:
         codes: np.ndarray,
         bins: Bins,
         *,
-        monotone: np.ndarray | None = None,
+        monotonic_cst: np.ndarray | None = None,
         groups: np.ndarray | None = None,
         recipe: BoostRecipe,
         n_outputs: int = 1,
@@ -106,7 +106,7 @@ class Booster:
             is_number=bins.is_number,
             n_codes=bins.n_codes,
             start=np.cumsum(np.append(0, bins.n_codes + 1)),
-            monotone=np.zeros(self.n_columns) if monotone is None else monotone.astype(np.float64),
+            monotonic_cst=np.zeros(self.n_columns) if monotonic_cst is None else monotonic_cst.astype(np.float64),
             groups=np.empty((0, self.n_columns), bool) if groups is None else groups,
         )
         enough = run is compiled and codes.size >= MIN_CODES_FOR_THREADS

@@ -283,10 +283,10 @@ def give_birth(table, own, settings, leaf, second, middle, n_first, child, n_slo
 
 @kernel
 def set_bounds(table, own, settings, leaf, second, column, first_sum):
-    """What the answers of two children must stay within, so that a monotone column stays so below them."""
+    """What the answers of two children must stay within, so that a monotonic column stays so below them."""
     bounds = own.bounds
     bounds[second, LEAST], bounds[second, MOST] = bounds[leaf, LEAST], bounds[leaf, MOST]
-    direction = table.monotone[column]
+    direction = table.monotonic_cst[column]
     if direction == 0.0:
         return
     rest = own.leaves[leaf, SUM] - first_sum
@@ -301,16 +301,19 @@ def set_bounds(table, own, settings, leaf, second, column, first_sum):
 def answer_of(own, settings, leaf, both):
     """What a leaf of this sum answers, within the bounds of another one."""
     g, h = g_of(both, own.layout) * own.scale[0], h_of(both, own.layout) * own.scale[1]
-    return min(max(best_answer(g, h, settings.l1, settings.l2), own.bounds[leaf, LEAST]), own.bounds[leaf, MOST])
+    return min(
+        max(best_answer(g, h, settings.l1_regularization, settings.l2_regularization), own.bounds[leaf, LEAST]),
+        own.bounds[leaf, MOST],
+    )
 
 
 @kernel
-def best_answer(g, h, l1, l2):
+def best_answer(g, h, l1_regularization, l2_regularization):
     """What takes the most off the loss of a leaf."""
-    shrunk = max(abs(g) - l1, 0.0)
-    if h + l2 <= 0.0:
+    shrunk = max(abs(g) - l1_regularization, 0.0)
+    if h + l2_regularization <= 0.0:
         return 0.0
-    return -shrunk / (h + l2) if g > 0.0 else shrunk / (h + l2)
+    return -shrunk / (h + l2_regularization) if g > 0.0 else shrunk / (h + l2_regularization)
 
 
 @kernel
@@ -379,7 +382,7 @@ def scan(table, own, tally, column, n_codes, leaf, best, told, told_set):
     """Rate the splits of one leaf by one column."""
     whole, size = own.leaves[leaf, SUM], own.leaves[leaf, N_ROWS]
     if table.is_number[column]:
-        direction = table.monotone[column]
+        direction = table.monotonic_cst[column]
         return scan_numbers(
             tally, column, n_codes, whole, size, direction, best, told, own.layout, own.limits, own.present, own.along
         )
@@ -413,7 +416,7 @@ def take_best(together, own, settings, leaf, place, n_threads):
     alone = worth(g_of(both, own.layout), h_of(both, own.layout), own.limits[L1], own.limits[L2])
     found = together.gains[best, place]
     gain = 0.5 * (found - alone) * own.scale[0] * (own.scale[0] / own.scale[1])
-    if found - alone > 1e-12 * found and gain > settings.min_gain:
+    if found - alone > 1e-12 * found and gain > settings.min_split_gain:
         own.bounds[leaf, GAIN] = gain
 
 
@@ -475,7 +478,7 @@ def answer_leaves(together, own, settings, n_leaves, thread, n_threads, give_way
                 g += sums[turn, k, 0]
                 h += sums[turn, k, 1]
             leaf = begin + k
-            answer = best_answer(g, h, settings.l1, settings.l2)
+            answer = best_answer(g, h, settings.l1_regularization, settings.l2_regularization)
             answer = min(max(answer, own.bounds[leaf, LEAST]), own.bounds[leaf, MOST])
             own.leaf_sums[leaf, 0], own.leaf_sums[leaf, 1] = h, settings.rate * answer
         meet(together.gate, n_threads, give_way)

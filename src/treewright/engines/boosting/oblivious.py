@@ -88,7 +88,7 @@ def grow_oblivious(table, together, own, settings, seed, thread, n_threads, give
         gain = choose_test(
             table, together, own, settings, seed_here, n_leaves, totals, orders, thread, n_threads, give_way
         )
-        if gain <= settings.min_gain:
+        if gain <= settings.min_split_gain:
             break
         column = own.leaves[0, COLUMN]
         own.column_gains[column] += gain
@@ -172,7 +172,7 @@ def choose_test(table, together, own, settings, seed, n_leaves, totals, orders, 
                     both += tally[test if is_number else orders[column, test]]
                     own.present[test] = both
                 more_l2 = 0.0 if is_number else own.limits[CATEGORY_L2]
-                add_gains(own, leaf, n_tests, table.monotone[column], more_l2, totals[side])
+                add_gains(own, leaf, n_tests, table.monotonic_cst[column], more_l2, totals[side])
         if not is_number:
             chance = chance_gain(orders[column, 256], own.limits)
             for test in range(n_tests):
@@ -215,14 +215,18 @@ def add_gains(own, leaf, n_tests, direction, more_l2, totals):
     n_mask = layout[N_MASK]
     # Where rows are not counted, none are too few.
     least_rows = np.int64(limits[LEAST_ROWS]) if n_mask != 0 else -size
-    l1, l2 = limits[L1], limits[L2] + more_l2
-    alone = worth(all_g, all_h, l1, limits[L2])
+    l1_regularization, l2_regularization = limits[L1], limits[L2] + more_l2
+    alone = worth(all_g, all_h, l1_regularization, limits[L2])
     for test in range(np.uint64(n_tests)):
         both = up_to[test]
         g, h, n_rows = g_of(both, layout), h_of(both, layout), both & n_mask
         other_g, other_h = all_g - g, all_h - h
-        gain = worth_of_two(g, h, other_g, other_h, l1, l2) - alone
-        gain = gain if direction * (g * (other_h + l2) - other_g * (h + l2)) >= 0.0 else -np.inf
+        gain = worth_of_two(g, h, other_g, other_h, l1_regularization, l2_regularization) - alone
+        gain = (
+            gain
+            if direction * (g * (other_h + l2_regularization) - other_g * (h + l2_regularization)) >= 0.0
+            else -np.inf
+        )
         parts = (h >= least) & (other_h >= least) & (n_rows >= least_rows) & (size - n_rows >= least_rows)
         totals[test] += gain if parts else 0.0
 

@@ -138,7 +138,7 @@ def round_gradients(together, own, settings, layouts, tree, seed, thread, n_thre
 def set_limits(limits, settings, g_scale, h_scale):
     """What the search keeps to, on the scale of the rounded numbers."""
     limits[LEAST_H], limits[LEAST_ROWS] = settings.min_weight * h_scale, np.float64(settings.min_rows)
-    limits[L1], limits[L2] = settings.l1 * g_scale, settings.l2 * h_scale
+    limits[L1], limits[L2] = settings.l1_regularization * g_scale, settings.l2_regularization * h_scale
     limits[SMOOTHING], limits[CATEGORY_L2] = settings.smoothing * h_scale, settings.category_l2 * h_scale
 
 

@@ -179,20 +179,20 @@ def h_of(both, layout):
 
 
 @kernel
-def worth(g, h, l1, l2):
+def worth(g, h, l1_regularization, l2_regularization):
     """What a leaf of this gradient and hessian is worth: twice what it takes off the loss."""
-    if l1 > 0.0:
-        g = max(abs(g) - l1, 0.0)
-    return g * g / (h + l2)
+    if l1_regularization > 0.0:
+        g = max(abs(g) - l1_regularization, 0.0)
+    return g * g / (h + l2_regularization)
 
 
 @kernel
-def worth_of_two(g, h, other_g, other_h, l1, l2):
+def worth_of_two(g, h, other_g, other_h, l1_regularization, l2_regularization):
     """What two leaves are worth, with one division."""
-    if l1 > 0.0:
-        g, other_g = max(abs(g) - l1, 0.0), max(abs(other_g) - l1, 0.0)
-    h += l2
-    other_h += l2
+    if l1_regularization > 0.0:
+        g, other_g = max(abs(g) - l1_regularization, 0.0), max(abs(other_g) - l1_regularization, 0.0)
+    h += l2_regularization
+    other_h += l2_regularization
     return (g * g * other_h + other_g * other_g * h) / (h * other_h)
 
 
@@ -244,14 +244,14 @@ def rate_cuts(up_to, n_codes, whole, size, direction, layout, limits, gains):
     n_mask = layout[N_MASK]
     # Where rows are not counted, none are too few.
     least_rows = np.int64(limits[LEAST_ROWS]) if n_mask != 0 else -size
-    l1, l2 = limits[L1], limits[L2]
+    l1_regularization, l2_regularization = limits[L1], limits[L2]
     for code in range(np.uint64(n_codes)):
         both = up_to[code]
         g, h, n_rows = g_of(both, layout), h_of(both, layout), both & n_mask
         other_g, other_h = all_g - g, all_h - h
-        gain = worth_of_two(g, h, other_g, other_h, l1, l2)
+        gain = worth_of_two(g, h, other_g, other_h, l1_regularization, l2_regularization)
         may = (h >= least) & (other_h >= least) & (n_rows >= least_rows) & (size - n_rows >= least_rows)
-        may &= direction * (g * (other_h + l2) - other_g * (h + l2)) >= 0.0
+        may &= direction * (g * (other_h + l2_regularization) - other_g * (h + l2_regularization)) >= 0.0
         gains[code] = gain if may else -np.inf
 
 
@@ -293,7 +293,7 @@ def scan_categories(tally, column, n_codes, whole, size, best, told, told_set, l
     least = least_hessian(whole, size, layout, limits)
     n_mask, least_rows = layout[N_MASK], np.int64(limits[LEAST_ROWS])
     both = n_first = best_sum = ZERO
-    l2 = limits[L2] + limits[CATEGORY_L2]
+    l2_regularization = limits[L2] + limits[CATEGORY_L2]
     chance = chance_gain(n_present, limits)
     for p in range(n_present - 1):
         both += tally[present[p]]
@@ -304,7 +304,7 @@ def scan_categories(tally, column, n_codes, whole, size, best, told, told_set, l
         if n_mask != 0 and (n_rows < least_rows or size - n_rows < least_rows):
             continue
         g = g_of(both, layout)
-        gain = worth_of_two(g, h, all_g - g, all_h - h, limits[L1], l2) - chance
+        gain = worth_of_two(g, h, all_g - g, all_h - h, limits[L1], l2_regularization) - chance
         if gain > best:
             best, n_first, best_sum = gain, np.int64(p + 1), both
     if n_first == 0:

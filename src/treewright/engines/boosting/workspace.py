@@ -30,11 +30,11 @@ class BoostSettings(NamedTuple):
     max_depth: int
     min_rows: int
     min_weight: float
-    l1: float
-    l2: float
+    l1_regularization: float
+    l2_regularization: float
     category_l2: float
     smoothing: float
-    min_gain: float
+    min_split_gain: float
     rate: float
     level_share: float
     node_share: float
@@ -49,7 +49,7 @@ class BoostTable(NamedTuple):
     is_number: np.ndarray  # bool[column]
     n_codes: np.ndarray  # int64[column]
     start: np.ndarray  # int64[column + 1]: where a column begins in a leaf's tally
-    monotone: np.ndarray  # float64[column]: 1 (rising), -1 (falling) or 0
+    monotonic_cst: np.ndarray  # float64[column]: 1 (rising), -1 (falling) or 0
     groups: np.ndarray  # bool[group, column]: columns that may meet on a path; none if all may
 
 

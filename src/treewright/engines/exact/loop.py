@@ -148,7 +148,7 @@ def find_split(work, node, numbers, extras):
         return False
     slot = draw_below(work.state, work.filled) if work.among > 1 else ZERO
     gain = work.slot_gain[slot] / work.weight
-    if work.min_gain > 0.0 and gain < work.min_gain:
+    if work.min_split_gain > 0.0 and gain < work.min_split_gain:
         return False
     kind = work.slot_kind[slot]
     work.node_kind[node] = kind

@@ -64,7 +64,7 @@ def grow_oblivious(
         if question is None:
             break
         gain = levels[-1].spread.sum() - question.disorder
-        if recipe.min_gain > 0 and gain < recipe.min_gain * entries.weights.sum():
+        if recipe.min_split_gain > 0 and gain < recipe.min_split_gain * entries.weights.sum():
             break
         levels[-1], entries, share = divide_level(run, data, values, entries, levels[-1], question, recipe)
         levels.append(Level.of(data, entries, share, recipe.criterion))

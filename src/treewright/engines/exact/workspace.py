@@ -39,7 +39,7 @@ class Recipe(NamedTuple):
     max_depth: int
     min_samples_split: int
     min_samples_leaf: int
-    min_gain: float
+    min_split_gain: float
     max_leaf_nodes: int
     max_features: int
     quinlan: bool
@@ -111,7 +111,7 @@ RECIPE = [
     ("max_depth", WHOLE),
     ("min_samples_split", WHOLE),
     ("min_samples_leaf", WHOLE),
-    ("min_gain", REAL),
+    ("min_split_gain", REAL),
     ("max_leaf_nodes", WHOLE),
     ("max_features", WHOLE),
     ("quinlan", FLAG),
@@ -314,7 +314,7 @@ def take_recipe(work, recipe):
     work.max_depth = recipe.max_depth
     work.min_samples_split = recipe.min_samples_split
     work.min_samples_leaf = recipe.min_samples_leaf
-    work.min_gain = recipe.min_gain
+    work.min_split_gain = recipe.min_split_gain
     work.max_leaf_nodes = recipe.max_leaf_nodes
     work.max_features = recipe.max_features
     work.quinlan = recipe.quinlan

@@ -125,7 +125,7 @@ def grow_forest(
     recipe: ForestRecipe,
     bagging: Bagging,
     *,
-    monotone: np.ndarray,
+    monotonic_cst: np.ndarray,
     trees: Sequence[int],
     seed: int,
     n_threads: int,
@@ -141,7 +141,7 @@ def grow_forest(
     goal = scale.bring_down(goal)
     assert len(table.codes_by_row) == table.codes.shape[1]  # made before threads ask for it
     with np.errstate(over="ignore"):
-        recipe = recipe._replace(min_gain=float(np.ldexp(recipe.min_gain, -2 * scale.targets)))
+        recipe = recipe._replace(min_split_gain=float(np.ldexp(recipe.min_split_gain, -2 * scale.targets)))
     stop = np.zeros(1, np.uint8)
     room_of_thread = threading.local()
     n_rows = table.codes.shape[1]
@@ -159,7 +159,7 @@ def grow_forest(
                 n_trees=size,
                 n_targets=goal.n_classes,
                 by_class=goal.by_class,
-                monotone=monotone,
+                monotonic_cst=monotonic_cst,
                 stop=stop,
             )
         numbers = trees[first : first + size]

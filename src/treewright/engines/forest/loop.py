@@ -254,8 +254,8 @@ def part_rows(work):
 
 @kernel
 def child_bounds(work):
-    """What the answers of the first and the second child may be at most and at least, under monotone constraints."""
-    direction = work.monotone[work.best_column]
+    """What the answers of the first and the second child may be at most and at least, under monotonic constraints."""
+    direction = work.monotonic_cst[work.best_column]
     if direction == 0:
         return work.least, work.most, work.least, work.most
     left = clip(work.centre + work.best_sum / work.best_weight, work.least, work.most)
@@ -286,7 +286,7 @@ def grow_node(work, by_class):
     gain = work.best_score - score
     if by_class is None and work.best_column >= 0:
         gain = work.best_above / (work.best_below * work.weight)
-    if work.best_column < 0 or (work.min_gain > 0.0 and gain < work.min_gain * work.weight):
+    if work.best_column < 0 or (work.min_split_gain > 0.0 and gain < work.min_split_gain * work.weight):
         add_leaf(work, node, by_class)
         return
     column = work.best_column
@@ -474,7 +474,7 @@ def grow_forest_trees(
     work = open_grove(arrays, recipe, n_classes, exact)
     work.plain = work.min_samples_leaf < 2
     for column in range(len(work.columns)):
-        work.plain = work.plain and work.monotone[column] == 0
+        work.plain = work.plain and work.monotonic_cst[column] == 0
     for tree in range(len(seeds)):
         for column in range(len(work.columns)):
             work.gains[tree, column] = 0.0

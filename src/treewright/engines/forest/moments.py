@@ -44,7 +44,7 @@ def offer(work, column, weight, total, n_left, cut, missing_left):
         return NO
     if n_left < work.min_samples_leaf or work.hi - work.lo - n_left < work.min_samples_leaf or below <= 0.0:
         return NO
-    direction = work.monotone[column]
+    direction = work.monotonic_cst[column]
     if direction != 0 and direction * ((work.sum - total) / weight_right - total / weight) < 0.0:
         return NO
     work.best_above, work.best_below = above, below
@@ -489,7 +489,7 @@ def search_moments(work, column):
         return scan_category_packed(work, column) if packed else scan_category_moments(work, column)
     if work.hi - work.lo <= MAX_INSERTION:
         return scan_sorted_moments(work, column)
-    if work.min_samples_leaf > 1 or work.monotone[column] != 0:
+    if work.min_samples_leaf > 1 or work.monotonic_cst[column] != 0:
         return scan_counted_moments(work, column)
     scan_all_moments(work, column)
     return YES

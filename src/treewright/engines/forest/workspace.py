@@ -22,7 +22,7 @@ class ForestRecipe(NamedTuple):
     max_depth: int = 1 << 30
     min_samples_split: int = 2
     min_samples_leaf: int = 1
-    min_gain: float = 0.0
+    min_split_gain: float = 0.0
     max_features: int = 1
 
 
@@ -32,7 +32,7 @@ RECIPE = [
     ("max_depth", WHOLE),
     ("min_samples_split", WHOLE),
     ("min_samples_leaf", WHOLE),
-    ("min_gain", REAL),
+    ("min_split_gain", REAL),
     ("max_features", WHOLE),
 ]
 
@@ -47,10 +47,10 @@ TABLE = [
     ("n_codes", WHOLES),
     ("code_values", ("float64", 2)),  # [column, code]: a number that stands for the code; infinity for missing
     ("has_gaps", FLAGS),
-    ("monotone", WHOLES),  # per column 1 (rising), -1 (falling) or 0
+    ("monotonic_cst", WHOLES),  # per column 1 (rising), -1 (falling) or 0
     ("n_classes", WHOLE),  # 0 if nodes are rated by weight and sum alone
     ("exact", FLAG),  # all sums are whole numbers, so that differences of them are exact
-    ("plain", FLAG),  # no monotone columns, and leaves as small as one row
+    ("plain", FLAG),  # no monotonic columns, and leaves as small as one row
 ]
 
 # The rows of a small node and all their codes are copied next to each other, so that the tree below it is grown
@@ -111,7 +111,7 @@ NODE = [
     ("best_missing_left", FLAG),
     ("best_weight", REAL),
     ("best_sum", REAL),
-    ("least", REAL),  # bounds of the node's answer under monotone constraints
+    ("least", REAL),  # bounds of the node's answer under monotonic constraints
     ("most", REAL),
     ("n_waiting", WHOLE),
     ("waiting", ("int64", 2)),  # per node waiting: its index, lo, hi and depth
@@ -182,7 +182,7 @@ def open_grove(arrays, recipe, n_classes, exact):
     work.max_depth = recipe.max_depth
     work.min_samples_split = recipe.min_samples_split
     work.min_samples_leaf = recipe.min_samples_leaf
-    work.min_gain = recipe.min_gain
+    work.min_split_gain = recipe.min_split_gain
     work.max_features = recipe.max_features
     work.n_classes = n_classes
     work.exact = exact
@@ -217,7 +217,7 @@ def make_workspace(
     n_trees: int,
     n_targets: int,
     by_class: bool,
-    monotone: np.ndarray,
+    monotonic_cst: np.ndarray,
     stop: np.ndarray,
 ) -> Any:
     """The arrays for growing so many trees in one call.
@@ -281,7 +281,7 @@ def make_workspace(
         made[name][:] = 0
     made["columns"][:] = np.arange(n_columns)
     given = {"all_codes": codes, "codes_by_row": table.codes_by_row, "all_targets": targets}
-    given |= {"monotone": monotone, "stop": stop}
+    given |= {"monotonic_cst": monotonic_cst, "stop": stop}
     given |= {name: getattr(bins, name) for name in Bins._fields if name in ARRAYS}
     given["has_gaps"] = (codes == MISSING_CODE).any(axis=1)
     made |= {name: made["all_" + name] for name in ("rows", "stats", "packed")}

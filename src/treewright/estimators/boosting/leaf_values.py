@@ -19,11 +19,11 @@ def best_answers(
     residuals: np.ndarray,
     weights: np.ndarray,
     loss: Loss,
-    monotone: np.ndarray,
+    monotonic_cst: np.ndarray,
 ) -> np.ndarray:
-    """The best answer of each leaf for the rows that fall into it, so that a monotone column stays so.
+    """The best answer of each leaf for the rows that fall into it, so that a monotonic column stays so.
 
-    `leaves` has the leaf of each row, `monotone` the direction of each column.
+    `leaves` has the leaf of each row, `monotonic_cst` the direction of each column.
     """
     n_leaves = len(part.leaf_value)
     rows = np.split(np.argsort(leaves, kind="stable"), np.cumsum(np.bincount(leaves, minlength=n_leaves))[:-1])
@@ -33,9 +33,9 @@ def best_answers(
         return loss.leaf(residuals[taken], weights[taken]) if weights[taken].any() else 0.0
 
     answers = np.array([best_for([leaf]) for leaf in range(n_leaves)])
-    if not monotone.any():
+    if not monotonic_cst.any():
         return answers
-    # Whatever lies below the two sides of a monotone split is kept apart by a number halfway between them.
+    # Whatever lies below the two sides of a monotonic split is kept apart by a number halfway between them.
     below = leaves_below(part.nodes)
     waiting = [(0, -np.inf, np.inf)]
     while waiting:
@@ -45,7 +45,7 @@ def best_answers(
         if word & IS_LEAF:
             answers[child] = np.clip(answers[child], least, most)
             continue
-        direction = monotone[int((word >> COLUMN_SHIFT) & COLUMN_MASK)]
+        direction = monotonic_cst[int((word >> COLUMN_SHIFT) & COLUMN_MASK)]
         if direction == 0.0:
             waiting += [(child, least, most), (child + 1, least, most)]
             continue

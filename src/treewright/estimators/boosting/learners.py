@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,18 +13,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from treewright.encoding.bins import MAX_CODES, Bins, bin_table, code_rows
 from treewright.encoding.target_encoding import CategoryStatistics, learn_statistics
+from treewright.engines.exact.own_criterion import name_of
 from treewright.estimators.base import ClassAnswers, NumberAnswers, TableLearner, Training
-from treewright.estimators.boosting.losses import Loss, ManyOutputs, Tweedie, read_loss
+from treewright.estimators.boosting.losses import Loss, LossChoices, ManyOutputs, Tweedie, read_loss
+from treewright.estimators.boosting.metrics import read_metrics
 from treewright.estimators.boosting.options import (
-    read_column_sample,
     read_goss,
-    read_interactions,
+    read_interaction_cst,
     read_recipe,
     read_share,
     read_start,
     read_targets,
 )
-from treewright.estimators.boosting.rounds import Boosted, BoostPlan, Rows, boost_best, choose_plan
+from treewright.estimators.boosting.rounds import Boosted, BoostPlan, Rows, boost_best, choose_plan, no_curves
 from treewright.estimators.boosting.shapes import (
     LEAST_FALL,
     BoostShape,
@@ -32,7 +33,7 @@ from treewright.estimators.boosting.shapes import (
     shapes_for,
     take_shape,
 )
-from treewright.estimators.forest.base import read_monotone
+from treewright.estimators.forest.base import read_monotonic_cst
 from treewright.estimators.missing_values import refuse_unseen
 from treewright.estimators.parameters import check_progress, is_auto, is_real, is_whole, parameter_error
 from treewright.estimators.weights import read_weights
@@ -54,6 +55,24 @@ MOST_ROUNDS = 1000
 OTHER_TABLE = "warm_start adds rounds to a model of the same table; set warm_start=False to begin anew"
 
 
+@dataclass(frozen=True, eq=False)
+class ValidationSet:
+    """The rows that a user gives to validate on."""
+
+    X: Any
+    y: Any
+    sample_weight: Any
+    init_score: Any
+
+    @property
+    def is_given(self) -> bool:
+        if (self.X is None) != (self.y is None):
+            raise ValueError("X_val and y_val belong together; give both or none")
+        if self.X is None and (self.sample_weight is not None or self.init_score is not None):
+            raise ValueError("sample_weight_val and init_score_val describe rows of X_val, which is missing")
+        return self.X is not None
+
+
 class Boosting(TableLearner):
     """What boosting of classes and of numbers shares."""
 
@@ -63,13 +82,25 @@ class Boosting(TableLearner):
 
     forests_: list[Forest]
     initial_: np.ndarray
-    history_: np.ndarray
+    validation_loss_: np.ndarray
+    evals_result_: dict[str, dict[str, list[float]]]
+    best_iteration_: int | None
+    best_score_: float | None
     shape_: BoostShape
     columns_: tuple[Column, ...]
     target_: Target
 
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, *, validation: Any = None, initial_score: Any = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+        sample_weight_val: Any = None,
+        init_score: Any = None,
+        init_score_val: Any = None,
     ) -> Self:
         """Add trees round by round.
 
@@ -81,13 +112,17 @@ class Boosting(TableLearner):
             The target: a list, an array, or a column of a frame. For numbers also several columns.
         sample_weight : one number per row, a single number or None
             A row of weight 2 counts as two rows; one of weight 0 is left out.
-        validation : (X, y), (X, y, sample_weight), (X, y, sample_weight, initial_score) or None
-            Rows to judge every round by. Boosting ends when their loss has not fallen for `patience` rounds, and the
+        X_val, y_val : table and target, or None
+            A validation set. Boosting stops early when its loss has not fallen for `n_iter_no_change` rounds, and the
             rounds up to the least loss are kept.
-        initial_score : one number per row, or one per row and output, or None
+        sample_weight_val : one number per row, a single number or None
+            The weights of the rows of the validation set.
+        init_score : one number per row, or one per row and output, or None
             Scores to begin with, on the scale of the loss (logarithms of odds for classes, logarithms for "poisson" and
             its like; of more than two classes a column each, in the order of `classes_`). They are not part of the
-            model: add them to what it answers for other rows.
+            model: add them to its scores for other rows.
+        init_score_val : as `init_score`, or None
+            The same for the rows of the validation set.
         """
         check_progress(self.progress)
         if self.unseen not in ("as_missing", "error"):
@@ -96,12 +131,11 @@ class Boosting(TableLearner):
         training = self._read_training(table, y, sample_weight)
         loss = self._read_loss(training)
         plan, rows, statistics = self._prepare(training, loss)
-        rows = replace(rows, start=self._read_start(initial_score, training, loss.n_outputs))
-        held = self._read_validation(validation, table, training, plan, statistics)
+        rows = replace(rows, start=self._read_start(init_score, training, loss.n_outputs))
+        given = ValidationSet(X_val, y_val, sample_weight_val, init_score_val)
+        held = self._read_validation(given, table, training, plan, statistics)
         if held is not None and (held.start is None) != (rows.start is None):
-            raise ValueError(
-                "give initial_score for the rows of validation as well: (X, y, sample_weight, initial_score)"
-            )
+            raise ValueError("init_score and init_score_val belong together; give both or none")
         earlier = self._earlier(training, plan, statistics)
         plan, found, initial = self._boost(plan, rows, held, earlier)
         forests = earlier
@@ -114,10 +148,21 @@ class Boosting(TableLearner):
         self.n_features_in_ = len(table.columns)
         self.forests_, self.initial_ = forests, initial
         self.n_estimators_, self.learning_rate_ = len(forests[0]), plan.recipe.learning_rate
-        self.history_ = found.history
-        self.loss_, self.shape_, self.constraints_ = loss, shape_of(plan), (plan.monotone, groups_of(plan))
+        self._keep_curves(found.curves, plan)
+        self.loss_, self.shape_, self.constraints_ = loss, shape_of(plan), (plan.monotonic_cst, groups_of(plan))
         self.columns_, self.target_, self.statistics_ = training.columns, training.target, statistics
         return self
+
+    def _keep_curves(self, curves: np.ndarray, plan: BoostPlan) -> None:
+        """Keep the validation loss and the metrics of all rounds, and the best of them."""
+        self._curves, self.validation_loss_ = curves, curves[0]
+        loss = self.loss if isinstance(self.loss, str) else name_of(self.loss)
+        names = [loss, *(metric.name for metric in plan.metrics)]
+        has_validated = curves.shape[1] > 0
+        lists = {name: line.tolist() for name, line in zip(names, curves, strict=True)}
+        self.evals_result_ = {"validation": lists} if has_validated else {}
+        self.best_iteration_ = int(np.argmin(curves[0])) + 1 if has_validated else None
+        self.best_score_ = float(curves[0].min()) if has_validated else None
 
     @property
     def feature_importances_(self) -> np.ndarray:
@@ -172,19 +217,19 @@ class Boosting(TableLearner):
         """Numbers that stand for the target, by name."""
         raise NotImplementedError
 
-    def _read_start(self, initial_score: Any, training: Training, n_outputs: int) -> np.ndarray | None:
+    def _read_start(self, init_score: Any, training: Training, n_outputs: int) -> np.ndarray | None:
         """The scores that rows begin with: [output, row]."""
-        return read_start(initial_score, training, n_outputs)
+        return read_start(init_score, training, n_outputs)
 
     def _prepare(self, training: Training, loss: Loss) -> tuple[BoostPlan, Rows, CategoryStatistics]:
         """The plan, and the table in bytes."""
         if not is_whole(self.max_bins, 2) or self.max_bins > MAX_CODES:
             raise parameter_error("max_bins", self.max_bins, f"a whole number from 2 to {MAX_CODES}")
-        if not is_whole(self.patience, 1):
-            raise parameter_error("patience", self.patience, "a whole number of 1 or more")
-        shares = read_column_sample(self.column_sample)
-        groups = read_interactions(self.interactions, training.columns)
-        recipe = read_recipe(self, shares, len(training.values), len(training.classes))
+        if not is_whole(self.n_iter_no_change, 1):
+            raise parameter_error("n_iter_no_change", self.n_iter_no_change, "a whole number of 1 or more")
+        max_features = 1.0 if is_auto(self.max_features) else read_share("max_features", self.max_features)
+        groups = read_interaction_cst(self.interaction_cst, training.columns)
+        recipe = read_recipe(self, max_features, len(training.values), len(training.classes))
         n_threads = usable_threads(self.n_jobs)
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int64).max, dtype=np.int64))
         outputs = self._outputs(training)
@@ -198,14 +243,15 @@ class Boosting(TableLearner):
             recipe=recipe,
             loss=loss,
             bins=table.bins,
-            monotone=self._directions(training)[statistics.origin],
+            monotonic_cst=self._directions(training)[statistics.origin],
             groups=None if groups is None else np.ascontiguousarray(groups[:, statistics.origin]),
             subsample=1.0 if is_auto(self.subsample) else read_share("subsample", self.subsample),
             goss=read_goss(self.goss, self.subsample),
-            column_sample=shares["tree"],
-            patience=int(self.patience),
+            colsample_bytree=read_share("colsample_bytree", self.colsample_bytree),
+            n_iter_no_change=int(self.n_iter_no_change),
             seed=seed,
             n_threads=n_threads,
+            metrics=read_metrics(self.eval_metric, training.target, training.classes),
         )
         targets = np.ascontiguousarray(training.answers.astype(np.float64).T)
         code_apart = self._code_apart(training, outputs, statistics, table.bins) if statistics.means else None
@@ -227,30 +273,25 @@ class Boosting(TableLearner):
         return code
 
     def _read_validation(
-        self, validation: Any, table: Table, training: Training, plan: BoostPlan, statistics: CategoryStatistics
+        self, given: ValidationSet, table: Table, training: Training, plan: BoostPlan, statistics: CategoryStatistics
     ) -> Rows | None:
-        """The rows to judge rounds by, coded as the training rows."""
-        if validation is None:
+        """The validation set, coded as the training rows."""
+        if not given.is_given:
             return None
-        if self.validation_share is not None:
-            raise ValueError("rounds are judged by validation or by validation_share; give one of them only")
-        if not isinstance(validation, tuple | list) or not 2 <= len(validation) <= 4:
-            raise ValueError(
-                "validation must be a tuple of a table and its target, and perhaps the weights of its rows"
-            )
-        given, y, sample_weight, initial_score = (*validation, None, None)[:4]
+        if self.validation_fraction is not None:
+            raise ValueError("X_val and validation_fraction both name rows to validate on; give one of them only")
         try:
             values = read_like(
-                given,
+                given.X,
                 training.columns,
                 named=table.named,
                 learner=type(self).__name__,
                 numeric_features=self.numeric_features,
             )
             if self._unseen() == "error":
-                refuse_unseen(training.columns, values, given, self.other_unseen)
-            targets = self._read_answers(y, training)
-            weights = read_weights(sample_weight, len(values))
+                refuse_unseen(training.columns, values, given.X, self.other_unseen)
+            targets = self._read_answers(given.y, training)
+            weights = read_weights(given.sample_weight, len(values))
             if targets.shape[-1] != len(values):
                 raise ValueError(f"it has {len(values)} rows, but {targets.shape[-1]} targets")
             if targets.shape[:-1] != training.answers.shape[1:]:
@@ -259,11 +300,11 @@ class Boosting(TableLearner):
             if not weights.any():
                 raise ValueError("every row has a weight of zero, so it cannot judge anything")
         except ValueError as error:
-            raise ValueError(f"validation: {error}") from None
+            raise ValueError(f"the validation set: {error}") from None
         seen = statistics.apply(values)
         codes = code_rows(choose_compiled_form(), plan.bins, seen, plan.n_threads, by_column=True)
         whole = replace(training, values=values, kept=None)
-        return Rows(codes, targets, weights, self._read_start(initial_score, whole, plan.loss.n_outputs))
+        return Rows(codes, targets, weights, self._read_start(given.init_score, whole, plan.loss.n_outputs))
 
     def _earlier(self, training: Training, plan: BoostPlan, statistics: CategoryStatistics) -> list[Forest]:
         """The trees to add to, none without `warm_start`."""
@@ -275,8 +316,10 @@ class Boosting(TableLearner):
             raise ValueError("warm_start adds rounds of the same loss; set warm_start=False to begin anew with another")
         if not same or not np.array_equal(self.forests_[0].bins.cuts, plan.bins.cuts):
             raise ValueError(OTHER_TABLE)
-        if not np.array_equal(self.constraints_[0], plan.monotone) or self.constraints_[1] != groups_of(plan):
-            raise ValueError("monotone or interactions are not those of the model; set warm_start=False to begin anew")
+        if not np.array_equal(self.constraints_[0], plan.monotonic_cst) or self.constraints_[1] != groups_of(plan):
+            raise ValueError(
+                "monotonic_cst or interaction_cst are not those of the model; set warm_start=False to begin anew"
+            )
         return self.forests_
 
     def _boost(
@@ -285,7 +328,7 @@ class Boosting(TableLearner):
         """Choose rate and rounds, and boost; returns also the score that all rows begin with."""
         if earlier:
             plan = take_shape(plan, self.shape_, self)
-        n_rounds, plan, history = self._choose_rounds(plan, rows, is_judged=held is not None)
+        n_rounds, plan, curves = self._choose_rounds(plan, rows, is_judged=held is not None)
         initial = rows.begin(plan.loss)
         initial = self.initial_ if earlier else initial
         first = len(earlier[0]) if earlier else 0
@@ -295,10 +338,10 @@ class Boosting(TableLearner):
             raise ValueError(f"n_estimators is {n_rounds}, but the model has {first} rounds; it can only grow")
         if earlier:
             rows, held = move_on(rows, initial, earlier), None if held is None else move_on(held, initial, earlier)
-        if earlier and len(history) == 0:
-            history = self.history_
+        if earlier and curves.shape[1] == 0:
+            curves = self._curves
         if first == n_rounds:
-            return plan, Boosted([[] for _ in earlier], history), initial
+            return plan, Boosted([[] for _ in earlier], curves), initial
         plans = self._shapes(plan, len(rows)) if held is not None and not earlier else [plan]
         start = np.zeros_like(initial) if earlier else initial
         with follow("boosting", len(plans) * (n_rounds - first), self.progress) as tick:
@@ -313,9 +356,9 @@ class Boosting(TableLearner):
                 keep_on_interrupt=bool(self.keep_on_interrupt),
             )
         if held is None:
-            return plan, replace(found, history=history), initial
+            return plan, replace(found, curves=curves), initial
         found = found.up_to_best(at_least=0 if earlier else 1)
-        return plan, replace(found, history=np.append(history[:first], found.history)), initial
+        return plan, replace(found, curves=np.hstack([curves[:, :first], found.curves])), initial
 
     def _shapes(self, plan: BoostPlan, n_rows: int) -> list[BoostPlan]:
         """The plans to choose among where rounds are judged by rows held back."""
@@ -323,24 +366,24 @@ class Boosting(TableLearner):
         return list({(each.recipe, each.subsample): each for each in plans}.values())
 
     def _directions(self, training: Training) -> np.ndarray:
-        return read_monotone(self.monotone, training.columns)
+        return read_monotonic_cst(self.monotonic_cst, training.columns)
 
     def _choose_rounds(self, plan: BoostPlan, rows: Rows, is_judged: bool) -> tuple[int, BoostPlan, np.ndarray]:
         """How many rounds to boost at most, the plan to do it by, and the losses that told so."""
-        auto, share = is_auto(self.n_estimators), self.validation_share
+        auto, share = is_auto(self.n_estimators), self.validation_fraction
         if not auto and not is_whole(self.n_estimators, 1):
             raise parameter_error("n_estimators", self.n_estimators, "a whole number of 1 or more, or 'auto'")
         if share is not None and (not is_real(share) or not 0.0 < share < 1.0):
-            raise parameter_error("validation_share", share, "a share between 0 and 1, or None")
+            raise parameter_error("validation_fraction", share, "a share between 0 and 1, or None")
         most = MOST_ROUNDS if auto else int(self.n_estimators)
         if is_judged or (not auto and share is None):
-            return most, plan, np.empty(0)
+            return most, plan, no_curves(plan)
         if len(rows) < 10:
-            return min(most, 100), plan, np.empty(0)
+            return min(most, 100), plan, no_curves(plan)
         plans = [replace(each, least_fall=LEAST_FALL if auto else 0.0) for each in self._shapes(plan, len(rows))]
         with follow("choosing the number of rounds", None, self.progress) as tick:
-            n_rounds, plan, history = choose_plan(plans, rows, most, share, tick)
-        return n_rounds, plan, history
+            n_rounds, plan, curves = choose_plan(plans, rows, most, share, tick)
+        return n_rounds, plan, curves
 
 
 def groups_of(plan: BoostPlan) -> list[list[bool]] | None:
@@ -369,9 +412,9 @@ class GradientBoostingClassifier(ClassAnswers, Boosting):
     class_weight : dict, "balanced" or None, default=None
         What a row of each class weighs.
     n_estimators : int or "auto", default="auto"
-        Rounds of boosting. "auto" boosts on a part of the rows until the loss on the others has not fallen for
-        `patience` rounds, and then takes as many rounds as were best on all rows. Tables of up to 5,000 rows are judged
-        in five folds, and up to 200,000 rows also the shape of the trees is chosen.
+        Number of boosting rounds. "auto" chooses it by early stopping on a validation set and then fits all rows with
+        that many rounds. Tables of up to 5,000 rows are validated in five folds. Up to 200,000 rows the tree shape is
+        chosen as well.
     learning_rate : float or "auto", default="auto"
         How much of each tree is added. Smaller steps need more rounds and answer better. "auto" takes 0.05, or 0.1 for
         more than two classes, for tables of more than 50,000 rows and for a given number of rounds.
@@ -379,7 +422,7 @@ class GradientBoostingClassifier(ClassAnswers, Boosting):
         Which leaf is split next: the one whose split takes the most off the loss; all of a level before the next; or
         all of a level by the same test (oblivious trees, six levels unless `max_depth` tells otherwise). "auto" is
         the better of "best" and "oblivious" where rounds are judged by rows held back (`n_estimators="auto"`,
-        `validation` or `validation_share`) and there are no more than 200,000 rows, else "best".
+        `validation` or `validation_fraction`) and there are no more than 200,000 rows, else "best".
     max_leaf_nodes : int, default=31
         Most leaves of a tree, unless it is oblivious.
     max_depth : int or None, default=None
@@ -389,7 +432,7 @@ class GradientBoostingClassifier(ClassAnswers, Boosting):
         judged for a table of up to 50,000 rows, 3 at most, or 1 for oblivious trees.
     min_child_weight : float, default=0.001
         Least sum of hessians on both sides of a split.
-    l1, l2 : float, default=0.0 and 1.0
+    l1_regularization, l2_regularization : float, default=0.0 and 1.0
         What large answers of leaves cost: their size, or its square. Raise them for noisy data.
     min_split_gain : float, default=0.0
         Least that a split must take off the loss.
@@ -399,21 +442,26 @@ class GradientBoostingClassifier(ClassAnswers, Boosting):
     goss : (float, float), True or None, default=None
         Grow each tree from the rows with the largest gradients and from some of the others, which are weighed up: the
         shares of both; True takes (0.2, 0.1). For large tables.
-    column_sample : float, dict or "auto", default="auto"
-        Share of the columns that each tree may ask for, or shares for each "tree", "level" and "node" as in
-        {"node": 0.5}. "auto" takes 0.5 for each node where `subsample` is 0.7 (0.7 for oblivious trees), else all.
-    monotone : dict, list or None, default=None
+    max_features : float or "auto", default="auto"
+        Fraction of the columns drawn for each node. "auto" takes 0.5 where `subsample` is 0.7 (0.7 for oblivious
+        trees), else all.
+    colsample_bytree, colsample_bylevel : float, default=1.0
+        Fraction of the columns drawn for each tree, and of these for each level of a tree.
+    monotonic_cst : dict, list or None, default=None
         Columns that the answer must rise with (1) or fall with (-1), by name or position, or one entry per column.
-    interactions : list of lists, "none" or None, default=None
+    interaction_cst : list of lists, "pairwise", "no_interactions" or None, default=None
         Groups of columns, by name or position, that may meet on a path from the root to a leaf; columns in no group
-        are one more group. "none" lets no two columns meet.
+        are one more group. "pairwise" and "no_interactions" let no two columns meet.
     max_bins : int, default=255
         Most groups of about as many rows into which the values of a numeric column are put before growth.
-    validation_share : float or None, default=None
+    validation_fraction : float or None, default=None
         Share of the rows to hold back to choose the number of rounds, at most `n_estimators`; the model is then fitted
         on all rows. None leaves it to n_estimators="auto", or holds nothing back if a number of rounds is given.
-    patience : int, default=50
-        After so many rounds without a fall of the loss on rows held back no more are tried.
+    n_iter_no_change : int, default=50
+        Boosting stops early after so many rounds without a lower validation loss.
+    eval_metric : str, function, list of them or None, default=None
+        Metrics to record on the validation set beside the loss, in `evals_result_`: functions of scikit-learn by name,
+        such as "accuracy_score", or functions of the target and the prediction. They do not influence the model.
     warm_start : bool, default=False
         Whether to keep the trees of the last fit and only add the rounds that `n_estimators` asks for beyond them.
     keep_on_interrupt : bool, default=False
@@ -436,8 +484,12 @@ class GradientBoostingClassifier(ClassAnswers, Boosting):
         The trees, one forest per output.
     n_estimators_, learning_rate_ : int, float
         Rounds and rate that were taken.
-    history_ : ndarray
-        The loss on rows held back, or on those given as `validation`, after each round.
+    validation_loss_ : ndarray
+        The loss on the validation set after each round; of folds the mean.
+    evals_result_ : dict
+        The same and the metrics of `eval_metric`, as lists: {"validation": {"log_loss": [...]}}; empty without validation.
+    best_iteration_, best_score_ : int and float, or None
+        The number of rounds with the least validation loss, and that loss.
     feature_importances_ : ndarray
         The share of each column in all that the splits took off the loss.
 
@@ -462,17 +514,20 @@ class GradientBoostingClassifier(ClassAnswers, Boosting):
         max_depth: int | None = None,
         min_samples_leaf: int | str = "auto",
         min_child_weight: float = 1e-3,
-        l1: float = 0.0,
-        l2: float = 1.0,
+        l1_regularization: float = 0.0,
+        l2_regularization: float = 1.0,
         min_split_gain: float = 0.0,
         subsample: float | str = "auto",
         goss: Any = None,
-        column_sample: Any = "auto",
-        monotone: Any = None,
-        interactions: Any = None,
+        max_features: float | str = "auto",
+        colsample_bytree: float = 1.0,
+        colsample_bylevel: float = 1.0,
+        monotonic_cst: Any = None,
+        interaction_cst: Any = None,
         max_bins: int = 255,
-        validation_share: float | None = None,
-        patience: int = 50,
+        validation_fraction: float | None = None,
+        n_iter_no_change: int = 50,
+        eval_metric: Any = None,
         warm_start: bool = False,
         keep_on_interrupt: bool = False,
         unseen: str = "as_missing",
@@ -491,17 +546,20 @@ class GradientBoostingClassifier(ClassAnswers, Boosting):
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
         self.min_child_weight = min_child_weight
-        self.l1 = l1
-        self.l2 = l2
+        self.l1_regularization = l1_regularization
+        self.l2_regularization = l2_regularization
         self.min_split_gain = min_split_gain
         self.subsample = subsample
         self.goss = goss
-        self.column_sample = column_sample
-        self.monotone = monotone
-        self.interactions = interactions
+        self.max_features = max_features
+        self.colsample_bytree = colsample_bytree
+        self.colsample_bylevel = colsample_bylevel
+        self.monotonic_cst = monotonic_cst
+        self.interaction_cst = interaction_cst
         self.max_bins = max_bins
-        self.validation_share = validation_share
-        self.patience = patience
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.eval_metric = eval_metric
         self.warm_start = warm_start
         self.keep_on_interrupt = keep_on_interrupt
         self.unseen = unseen
@@ -530,7 +588,7 @@ class GradientBoostingClassifier(ClassAnswers, Boosting):
 
     def _read_loss(self, training: Training) -> Loss:
         n_classes = max(len(training.target.classes), 2)
-        return read_loss(self.loss, n_classes=n_classes, quantile=0.5, tweedie_power=1.5)
+        return read_loss(self.loss, LossChoices(n_classes))
 
     def _read_answers(self, y: Any, training: Training) -> np.ndarray:
         labels, classes = read_classes(y)
@@ -540,15 +598,15 @@ class GradientBoostingClassifier(ClassAnswers, Boosting):
             raise ValueError(f"it has the class {strange[0]!r}, which the training rows do not have")
         return np.array([label_of[name] for name in classes.tolist()], dtype=np.float64)[labels]
 
-    def _read_start(self, initial_score: Any, training: Training, n_outputs: int) -> np.ndarray | None:
-        start = super()._read_start(initial_score, training, n_outputs)
+    def _read_start(self, init_score: Any, training: Training, n_outputs: int) -> np.ndarray | None:
+        start = super()._read_start(init_score, training, n_outputs)
         if start is None:
             return None
         if n_outputs == 1:
             return -start if _is_turned(training) else start
         place = {name: line for line, name in enumerate(training.classes.tolist())}
         if len(place) < n_outputs:
-            raise ValueError("initial_score needs rows of every class that the target declares")
+            raise ValueError("init_score needs rows of every class that the target declares")
         return np.ascontiguousarray(start[[place[name] for name in training.target.classes]])
 
     def _outputs(self, training: Training) -> dict[str, np.ndarray]:
@@ -564,7 +622,9 @@ class GradientBoostingClassifier(ClassAnswers, Boosting):
         directions = super()._directions(training)
         if directions.any() and len(training.target.classes) != 2:
             n_classes = len(training.target.classes)
-            raise ValueError(f"monotone needs a number or two classes to rise or fall, but y has {n_classes} classes")
+            raise ValueError(
+                f"monotonic_cst needs a number or two classes to rise or fall, but y has {n_classes} classes"
+            )
         return -directions if _is_turned(training) else directions
 
 
@@ -581,20 +641,20 @@ class GradientBoostingRegressor(NumberAnswers, Boosting):
 
     Parameters
     ----------
-    loss : str or function, default="squared"
-        What is made small: "squared" error, "absolute" error (leaves answer medians), "huber" (squared, but linear for
+    loss : str or function, default="squared_error"
+        What is made small: "squared_error", "absolute_error" (leaves answer medians), "huber" (squared, but linear for
         the largest tenth of the errors), "quantile", the deviances "poisson", "gamma" and "tweedie" (of numbers not
         below 0, by their logarithm), or a function of prediction and target that returns gradient and hessian; it is
-        compiled for one row at a time. Its hessian must not be negative; `history_` then tells by how much the loss is
-        less than at the start.
+        compiled for one row at a time. Its hessian must not be negative; `validation_loss_` is then the difference of
+        the loss to that at the start.
     quantile : float, default=0.5
         For loss="quantile": the share of targets below the answer.
     tweedie_power : float, default=1.5
         For loss="tweedie": from 1 (Poisson) to 2 (gamma).
     n_estimators : int or "auto", default="auto"
-        Rounds of boosting. "auto" boosts on a part of the rows until the loss on the others has not fallen for
-        `patience` rounds, and then takes as many rounds as were best on all rows. Tables of up to 5,000 rows are judged
-        in five folds, and up to 200,000 rows also the shape of the trees is chosen.
+        Number of boosting rounds. "auto" chooses it by early stopping on a validation set and then fits all rows with
+        that many rounds. Tables of up to 5,000 rows are validated in five folds. Up to 200,000 rows the tree shape is
+        chosen as well.
     learning_rate : float or "auto", default="auto"
         How much of each tree is added. Smaller steps need more rounds and answer better. "auto" takes 0.05, or 0.1 for
         tables of more than 50,000 rows and for a given number of rounds.
@@ -602,7 +662,7 @@ class GradientBoostingRegressor(NumberAnswers, Boosting):
         Which leaf is split next: the one whose split takes the most off the loss; all of a level before the next; or
         all of a level by the same test (oblivious trees, six levels unless `max_depth` tells otherwise). "auto" is
         the better of "best" and "oblivious" where rounds are judged by rows held back (`n_estimators="auto"`,
-        `validation` or `validation_share`) and there are no more than 200,000 rows, else "best".
+        `validation` or `validation_fraction`) and there are no more than 200,000 rows, else "best".
     max_leaf_nodes : int, default=31
         Most leaves of a tree, unless it is oblivious.
     max_depth : int or None, default=None
@@ -612,7 +672,7 @@ class GradientBoostingRegressor(NumberAnswers, Boosting):
         judged for a table of up to 50,000 rows, 3 at most, or 1 for oblivious trees.
     min_child_weight : float, default=0.001
         Least sum of hessians on both sides of a split.
-    l1, l2 : float, default=0.0 and 1.0
+    l1_regularization, l2_regularization : float, default=0.0 and 1.0
         What large answers of leaves cost: their size, or its square. Raise them for noisy data.
     min_split_gain : float, default=0.0
         Least that a split must take off the loss.
@@ -622,21 +682,26 @@ class GradientBoostingRegressor(NumberAnswers, Boosting):
     goss : (float, float), True or None, default=None
         Grow each tree from the rows with the largest gradients and from some of the others, which are weighed up: the
         shares of both; True takes (0.2, 0.1). For large tables.
-    column_sample : float, dict or "auto", default="auto"
-        Share of the columns that each tree may ask for, or shares for each "tree", "level" and "node" as in
-        {"node": 0.5}. "auto" takes 0.5 for each node where `subsample` is 0.7 (0.7 for oblivious trees), else all.
-    monotone : dict, list or None, default=None
+    max_features : float or "auto", default="auto"
+        Fraction of the columns drawn for each node. "auto" takes 0.5 where `subsample` is 0.7 (0.7 for oblivious
+        trees), else all.
+    colsample_bytree, colsample_bylevel : float, default=1.0
+        Fraction of the columns drawn for each tree, and of these for each level of a tree.
+    monotonic_cst : dict, list or None, default=None
         Columns that the answer must rise with (1) or fall with (-1), by name or position, or one entry per column.
-    interactions : list of lists, "none" or None, default=None
+    interaction_cst : list of lists, "pairwise", "no_interactions" or None, default=None
         Groups of columns, by name or position, that may meet on a path from the root to a leaf; columns in no group
-        are one more group. "none" lets no two columns meet.
+        are one more group. "pairwise" and "no_interactions" let no two columns meet.
     max_bins : int, default=255
         Most groups of about as many rows into which the values of a numeric column are put before growth.
-    validation_share : float or None, default=None
+    validation_fraction : float or None, default=None
         Share of the rows to hold back to choose the number of rounds, at most `n_estimators`; the model is then fitted
         on all rows. None leaves it to n_estimators="auto", or holds nothing back if a number of rounds is given.
-    patience : int, default=50
-        After so many rounds without a fall of the loss on rows held back no more are tried.
+    n_iter_no_change : int, default=50
+        Boosting stops early after so many rounds without a lower validation loss.
+    eval_metric : str, function, list of them or None, default=None
+        Metrics to record on the validation set beside the loss, in `evals_result_`: functions of scikit-learn by name,
+        such as "accuracy_score", or functions of the target and the prediction. They do not influence the model.
     warm_start : bool, default=False
         Whether to keep the trees of the last fit and only add the rounds that `n_estimators` asks for beyond them.
     keep_on_interrupt : bool, default=False
@@ -659,8 +724,12 @@ class GradientBoostingRegressor(NumberAnswers, Boosting):
         The trees, one forest per output.
     n_estimators_, learning_rate_ : int, float
         Rounds and rate that were taken.
-    history_ : ndarray
-        The loss on rows held back, or on those given as `validation`, after each round.
+    validation_loss_ : ndarray
+        The loss on the validation set after each round; of folds the mean.
+    evals_result_ : dict
+        The same and the metrics of `eval_metric`, as lists: {"validation": {"log_loss": [...]}}; empty without validation.
+    best_iteration_, best_score_ : int and float, or None
+        The number of rounds with the least validation loss, and that loss.
     feature_importances_ : ndarray
         The share of each column in all that the splits took off the loss.
 
@@ -675,7 +744,7 @@ class GradientBoostingRegressor(NumberAnswers, Boosting):
     def __init__(
         self,
         *,
-        loss: Any = "squared",
+        loss: Any = "squared_error",
         quantile: float = 0.5,
         tweedie_power: float = 1.5,
         n_estimators: int | str = "auto",
@@ -685,17 +754,20 @@ class GradientBoostingRegressor(NumberAnswers, Boosting):
         max_depth: int | None = None,
         min_samples_leaf: int | str = "auto",
         min_child_weight: float = 1e-3,
-        l1: float = 0.0,
-        l2: float = 1.0,
+        l1_regularization: float = 0.0,
+        l2_regularization: float = 1.0,
         min_split_gain: float = 0.0,
         subsample: float | str = "auto",
         goss: Any = None,
-        column_sample: Any = "auto",
-        monotone: Any = None,
-        interactions: Any = None,
+        max_features: float | str = "auto",
+        colsample_bytree: float = 1.0,
+        colsample_bylevel: float = 1.0,
+        monotonic_cst: Any = None,
+        interaction_cst: Any = None,
         max_bins: int = 255,
-        validation_share: float | None = None,
-        patience: int = 50,
+        validation_fraction: float | None = None,
+        n_iter_no_change: int = 50,
+        eval_metric: Any = None,
         warm_start: bool = False,
         keep_on_interrupt: bool = False,
         unseen: str = "as_missing",
@@ -715,17 +787,20 @@ class GradientBoostingRegressor(NumberAnswers, Boosting):
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
         self.min_child_weight = min_child_weight
-        self.l1 = l1
-        self.l2 = l2
+        self.l1_regularization = l1_regularization
+        self.l2_regularization = l2_regularization
         self.min_split_gain = min_split_gain
         self.subsample = subsample
         self.goss = goss
-        self.column_sample = column_sample
-        self.monotone = monotone
-        self.interactions = interactions
+        self.max_features = max_features
+        self.colsample_bytree = colsample_bytree
+        self.colsample_bylevel = colsample_bylevel
+        self.monotonic_cst = monotonic_cst
+        self.interaction_cst = interaction_cst
         self.max_bins = max_bins
-        self.validation_share = validation_share
-        self.patience = patience
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.eval_metric = eval_metric
         self.warm_start = warm_start
         self.keep_on_interrupt = keep_on_interrupt
         self.unseen = unseen
@@ -762,7 +837,7 @@ class GradientBoostingRegressor(NumberAnswers, Boosting):
 
     def _read_loss(self, training: Training) -> Loss:
         def read() -> Loss:
-            return read_loss(self.loss, n_classes=0, quantile=self.quantile, tweedie_power=self.tweedie_power)
+            return read_loss(self.loss, LossChoices(0, self.quantile, self.tweedie_power))
 
         loss = read()
         if isinstance(loss, Tweedie) and not training.answers.any(axis=0).all():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,9 +23,6 @@ from treewright.engines.boosting.losses import (
 from treewright.engines.boosting.own_loss import OwnFunction, check_derivatives
 from treewright.estimators.parameters import is_real, parameter_error
 from treewright.runtime.forms import choose_compiled_form
-
-NUMBER_LOSSES = ("squared", "absolute", "huber", "quantile", "poisson", "gamma", "tweedie")
-CLASS_LOSSES = ("log_loss", "exponential")
 
 # Places between 0 and 1 with their shares by which a function is summed from one to the other (Gauss and Legendre).
 ON_THE_WAY = [0.5 * (line + shift) for line, shift in zip(np.polynomial.legendre.leggauss(12), (1.0, 0.0), strict=True)]
@@ -374,31 +372,50 @@ def weighted_quantile(numbers: np.ndarray, weights: np.ndarray, quantile: float)
     return 0.5 * (at + float(numbers[order[place + 1]])) if on_edge else at
 
 
-def read_loss(loss: Any, *, n_classes: int, quantile: float, tweedie_power: float) -> Loss:
-    """The loss of this name; `n_classes` is 0 for numbers."""
+@dataclass(frozen=True)
+class NamedLoss:
+    """A row of the table of losses: the kind of target, and how the loss is made from the learner's parameters."""
+
+    of_classes: bool
+    make: Callable[[LossChoices], Loss]
+
+
+@dataclass(frozen=True)
+class LossChoices:
+    """What losses take of a learner: the number of classes (0 for numbers), `quantile` and `tweedie_power`."""
+
+    n_classes: int
+    quantile: float = 0.5
+    tweedie_power: float = 1.5
+
+
+LOSSES = {
+    "log_loss": NamedLoss(True, lambda given: LogLoss() if given.n_classes == 2 else ManyClasses(given.n_classes)),
+    "exponential": NamedLoss(True, lambda given: Exponential()),
+    "squared_error": NamedLoss(False, lambda given: Squared()),
+    "absolute_error": NamedLoss(False, lambda given: Absolute()),
+    "huber": NamedLoss(False, lambda given: Huber(0.9)),
+    "quantile": NamedLoss(False, lambda given: Quantile(given.quantile)),
+    "poisson": NamedLoss(False, lambda given: Tweedie(1.0)),
+    "gamma": NamedLoss(False, lambda given: Tweedie(2.0)),
+    "tweedie": NamedLoss(False, lambda given: Tweedie(given.tweedie_power)),
+}
+
+
+def read_loss(loss: Any, given: LossChoices) -> Loss:
+    """The loss of this name, or a function of the user's."""
+    n_classes = given.n_classes
     if callable(loss):
         if n_classes > 2:
             raise ValueError(f"a loss of your own is for numbers or two classes, but y has {n_classes}; use 'log_loss'")
         return Own(loss, of_classes=n_classes > 0)
-    names = CLASS_LOSSES if n_classes else NUMBER_LOSSES
+    names = [name for name, row in LOSSES.items() if row.of_classes == (n_classes > 0)]
     if not isinstance(loss, str) or loss not in names:
         raise parameter_error("loss", loss, f"one of {', '.join(map(repr, names))}, or a function")
     if loss == "exponential" and n_classes > 2:
         raise ValueError(f"loss is 'exponential', which is for two classes, but y has {n_classes}; use 'log_loss'")
-    if not is_real(quantile) or not 0.0 < quantile < 1.0:
-        raise parameter_error("quantile", quantile, "a share between 0 and 1")
-    if not is_real(tweedie_power) or not 1.0 <= tweedie_power <= 2.0:
-        raise parameter_error("tweedie_power", tweedie_power, "a number from 1 (Poisson) to 2 (gamma)")
-    if loss == "log_loss":
-        return LogLoss() if n_classes == 2 else ManyClasses(n_classes)
-    made: dict[str, Callable[[], Loss]] = {
-        "exponential": Exponential,
-        "squared": Squared,
-        "absolute": Absolute,
-        "quantile": lambda: Quantile(quantile),
-        "huber": lambda: Huber(0.9),
-        "poisson": lambda: Tweedie(1.0),
-        "gamma": lambda: Tweedie(2.0),
-        "tweedie": lambda: Tweedie(tweedie_power),
-    }
-    return made[loss]()
+    if not is_real(given.quantile) or not 0.0 < given.quantile < 1.0:
+        raise parameter_error("quantile", given.quantile, "a share between 0 and 1")
+    if not is_real(given.tweedie_power) or not 1.0 <= given.tweedie_power <= 2.0:
+        raise parameter_error("tweedie_power", given.tweedie_power, "a number from 1 (Poisson) to 2 (gamma)")
+    return LOSSES[loss].make(given)

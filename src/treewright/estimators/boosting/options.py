@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,14 +9,14 @@ import numpy as np
 from treewright.engines.boosting.engine import BoostRecipe
 from treewright.estimators.base import Training
 from treewright.estimators.boosting.shapes import GIVEN_ROUNDS_RATE, depth_for, leaf_for, rate_for
-from treewright.estimators.parameters import is_auto, is_real, is_whole, parameter_error
+from treewright.estimators.parameters import is_auto, is_real, is_text, is_whole, parameter_error
 from treewright.table import read_frame, read_numbers
 from treewright.table.column import Column
 
 GROWTHS = ("auto", "best", "level", "oblivious")
 
 
-def read_recipe(learner: Any, shares: dict[str, float], n_rows: int, n_classes: int) -> BoostRecipe:
+def read_recipe(learner: Any, max_features: float, n_rows: int, n_classes: int) -> BoostRecipe:
     """The choices that shape the trees, as far as the learner's parameters tell them."""
     if not is_whole(learner.max_leaf_nodes, 2):
         raise parameter_error("max_leaf_nodes", learner.max_leaf_nodes, "a whole number of 2 or more")
@@ -25,7 +24,7 @@ def read_recipe(learner: Any, shares: dict[str, float], n_rows: int, n_classes: 
         raise parameter_error("min_samples_leaf", learner.min_samples_leaf, "a whole number of 1 or more, or 'auto'")
     if learner.max_depth is not None and not is_whole(learner.max_depth, 1):
         raise parameter_error("max_depth", learner.max_depth, "a whole number of 1 or more, or None for no limit")
-    for name in ("min_child_weight", "l1", "l2", "min_split_gain"):
+    for name in ("min_child_weight", "l1_regularization", "l2_regularization", "min_split_gain"):
         if not is_real(getattr(learner, name)) or getattr(learner, name) < 0.0:
             raise parameter_error(name, getattr(learner, name), "a number of 0 or more")
     if learner.growth not in GROWTHS:
@@ -41,12 +40,12 @@ def read_recipe(learner: Any, shares: dict[str, float], n_rows: int, n_classes: 
         max_depth=depth_for(growth, learner.max_depth),
         min_samples_leaf=leaf_for(n_rows) if is_auto(learner.min_samples_leaf) else int(learner.min_samples_leaf),
         min_child_weight=float(learner.min_child_weight),
-        l1=float(learner.l1),
-        l2=float(learner.l2),
+        l1_regularization=float(learner.l1_regularization),
+        l2_regularization=float(learner.l2_regularization),
         min_split_gain=float(learner.min_split_gain),
         learning_rate=auto_rate if is_auto(rate) else float(rate),
-        level_share=shares["level"],
-        node_share=shares["node"],
+        level_share=read_share("colsample_bylevel", learner.colsample_bylevel),
+        node_share=max_features,
     )
 
 
@@ -54,21 +53,6 @@ def read_share(name: str, value: Any) -> float:
     if not is_real(value) or not 0.0 < value <= 1.0:
         raise parameter_error(name, value, "a share above 0.0 and up to 1.0")
     return float(value)
-
-
-def read_column_sample(column_sample: Any) -> dict[str, float]:
-    """The shares of columns that trees, levels and nodes draw.
-
-    >>> read_column_sample({"node": 0.5})
-    {'tree': 1.0, 'level': 1.0, 'node': 0.5}
-    """
-    if is_auto(column_sample):
-        column_sample = 1.0
-    given = column_sample if isinstance(column_sample, Mapping) else {"tree": column_sample}
-    strange = [name for name in given if name not in ("tree", "level", "node")]
-    if strange:
-        raise ValueError(f"column_sample has a share for {strange[0]!r}; give shares for 'tree', 'level' and 'node'")
-    return {name: read_share("column_sample", given.get(name, 1.0)) for name in ("tree", "level", "node")}
 
 
 def read_goss(goss: Any, subsample: Any) -> tuple[float, float] | None:
@@ -84,38 +68,40 @@ def read_goss(goss: Any, subsample: Any) -> tuple[float, float] | None:
     return float(pair[0]), float(pair[1])
 
 
-def read_interactions(interactions: Any, columns: tuple[Column, ...]) -> np.ndarray | None:
+def read_interaction_cst(interaction_cst: Any, columns: tuple[Column, ...]) -> np.ndarray | None:
     """Which columns may meet on a path, a line per group; columns in no group are one more group."""
-    if interactions is None:
+    if interaction_cst is None:
         return None
-    if isinstance(interactions, str) and interactions == "none":
+    if is_text(interaction_cst, "pairwise", "no_interactions"):
         return np.eye(len(columns), dtype=bool)
-    if isinstance(interactions, str) or not all(isinstance(group, tuple | list | set) for group in interactions):
-        raise parameter_error("interactions", interactions, "a list of groups of columns, 'none' or None")
+    if isinstance(interaction_cst, str) or not all(isinstance(group, tuple | list | set) for group in interaction_cst):
+        raise parameter_error(
+            "interaction_cst", interaction_cst, "a list of groups of columns, 'pairwise', 'no_interactions' or None"
+        )
     place = {column.name: index for index, column in enumerate(columns)}
-    groups = np.zeros((len(interactions) + 1, len(columns)), dtype=bool)
-    for line, group in zip(groups, interactions, strict=False):
+    groups = np.zeros((len(interaction_cst) + 1, len(columns)), dtype=bool)
+    for line, group in zip(groups, interaction_cst, strict=False):
         for name in group:
             at: Any = place.get(name, name) if isinstance(name, str) else name
             if not is_whole(at, 0) or at >= len(columns):
-                raise ValueError(f"interactions names the column {name!r}, which is not in the table")
+                raise ValueError(f"interaction_cst names the column {name!r}, which is not in the table")
             line[int(at)] = True
     groups[-1] = ~groups.any(axis=0)
     return groups if groups[-1].any() else groups[:-1]
 
 
-def read_start(initial_score: Any, training: Training, n_outputs: int) -> np.ndarray | None:
+def read_start(init_score: Any, training: Training, n_outputs: int) -> np.ndarray | None:
     """The scores that the rows begin with: [output, row]."""
-    if initial_score is None:
+    if init_score is None:
         return None
-    scores = np.asarray(initial_score, dtype=np.float64)
+    scores = np.asarray(init_score, dtype=np.float64)
     n_rows = len(training.kept) if training.kept is not None else len(training.values)
     scores = scores[:, None] if scores.ndim == 1 else scores
     if scores.shape != (n_rows, n_outputs):
         wanted = "one number per row" if n_outputs == 1 else f"{n_outputs} numbers per row"
-        raise ValueError(f"initial_score must have {wanted}, but its shape is {np.shape(initial_score)}")
+        raise ValueError(f"init_score must have {wanted}, but its shape is {np.shape(init_score)}")
     if not np.isfinite(scores).all():
-        raise ValueError("initial_score holds a number that is missing or infinite")
+        raise ValueError("init_score holds a number that is missing or infinite")
     return np.ascontiguousarray((scores if training.kept is None else scores[training.kept]).T)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
@@ -16,6 +16,7 @@ from treewright.engines.packed.trees import GrownTrees
 from treewright.engines.packed.walk import BLOCK, walk
 from treewright.estimators.boosting.leaf_values import best_answers
 from treewright.estimators.boosting.losses import Loss
+from treewright.estimators.boosting.metrics import Metric
 from treewright.runtime.forms import choose_compiled_form
 from treewright.runtime.interrupts import hold_interrupts
 from treewright.runtime.progress import Tick
@@ -78,14 +79,15 @@ class BoostPlan:
     recipe: BoostRecipe
     loss: Loss
     bins: Bins
-    monotone: np.ndarray
+    monotonic_cst: np.ndarray
     groups: np.ndarray | None  # bool[group, column]: columns that may meet on a path
     subsample: float
     goss: tuple[float, float] | None  # shares of the rows with the largest gradients, and of the others
-    column_sample: float  # of each tree
-    patience: int
+    colsample_bytree: float
+    n_iter_no_change: int
     seed: int
     n_threads: int
+    metrics: tuple[Metric, ...] = ()  # recorded beside the validation loss
     least_fall: float = 0.0  # what counts as a fall of the loss on rows held back, as a share of it
 
 
@@ -94,18 +96,18 @@ class Boosted:
     """What boosting has found: for each output the trees of all rounds, and the loss on rows held back after each."""
 
     parts: list[list[GrownTrees]]
-    history: np.ndarray
+    curves: np.ndarray  # float64[figure, round]: validation loss, then the metrics
 
     loss_before: float = np.inf  # on rows held back, before the first round
     was_interrupted: bool = False
 
     @property
     def least_loss(self) -> float:
-        return float(self.history.min(initial=np.inf))
+        return float(self.curves[0].min(initial=np.inf))
 
     def up_to_best(self, at_least: int) -> Boosted:
         """The rounds up to the least loss on rows held back; none if they only made it larger, and none will do."""
-        best = int(np.argmin(self.history)) + 1 if len(self.history) else 1
+        best = int(np.argmin(self.curves[0])) + 1 if self.curves.shape[1] else 1
         if at_least == 0 and self.least_loss >= self.loss_before:
             best = 0
         return replace(self, parts=[trees[:best] for trees in self.parts])
@@ -114,28 +116,34 @@ class Boosted:
 class Judge:
     """Follows rows held back through the rounds."""
 
-    def __init__(self, held: Rows, loss: Loss, initial: np.ndarray) -> None:
-        self.held, self.loss = held, loss
+    def __init__(self, held: Rows, loss: Loss, initial: np.ndarray, metrics: Sequence[Metric] = ()) -> None:
+        self.held, self.loss, self.metrics = held, loss, metrics
         self.codes = np.ascontiguousarray(held.codes.T)
         self.scores = held.scores(initial)
-        self.history: list[float] = []
+        self.figures: list[list[float]] = []  # of each round, the loss first
         self.loss_before = loss.value(self.scores, held.targets, held.weights)
         self.best, self.round_of_best = np.inf, 0
 
     @property
     def told(self) -> str:
         """What to tell of the last round."""
-        return f"loss {self.history[-1]:.5g}, best {self.best:.5g}"
+        return f"loss {self.figures[-1][0]:.5g}, best {self.best:.5g}"
 
     def look(self, least_fall: float) -> None:
         """Judge the round."""
         loss = self.loss.value(self.scores, self.held.targets, self.held.weights)
-        self.history.append(loss)
+        self.figures.append([loss, *self._measure()])
         if loss < self.best - least_fall * abs(self.best) or not np.isfinite(self.best):
-            self.best, self.round_of_best = loss, len(self.history)
+            self.best, self.round_of_best = loss, len(self.figures)
 
-    def has_seen_enough(self, patience: int) -> bool:
-        return len(self.history) - self.round_of_best >= patience
+    def _measure(self) -> list[float]:
+        if not self.metrics:
+            return []
+        predictions, held = self.loss.answer(self.scores), self.held
+        return [metric.compute(held.targets, predictions, held.weights) for metric in self.metrics]
+
+    def has_seen_enough(self, n_iter_no_change: int) -> bool:
+        return len(self.figures) - self.round_of_best >= n_iter_no_change
 
 
 def leaves_in(part: GrownTrees, codes: np.ndarray) -> np.ndarray:
@@ -157,7 +165,7 @@ def boost(
     keep_on_interrupt: bool = False,
 ) -> Boosted:
     """Add trees round by round; with rows held back, until their loss has not fallen for a while."""
-    judge = None if held is None else Judge(held, plan.loss, initial)
+    judge = None if held is None else Judge(held, plan.loss, initial, plan.metrics)
     parts: list[list[GrownTrees]] = [[] for _ in range(plan.loss.n_outputs)]
     rounds = Rounds(plan, rows, initial)
     was_interrupted = False
@@ -170,7 +178,7 @@ def boost(
                     rounds.booster.add_to(judge.codes, judge.scores)
                     judge.look(plan.least_fall)
             tick(1, "" if judge is None else judge.told)
-            if judge is not None and judge.has_seen_enough(plan.patience):
+            if judge is not None and judge.has_seen_enough(plan.n_iter_no_change):
                 break
     except KeyboardInterrupt:
         if not keep_on_interrupt or not parts[0]:
@@ -180,8 +188,9 @@ def boost(
         with hold_interrupts():
             rounds.booster.close()
     if judge is None:
-        return Boosted(parts, np.empty(0), was_interrupted=was_interrupted)
-    return Boosted(parts, np.array(judge.history), judge.loss_before, was_interrupted)
+        return Boosted(parts, no_curves(plan), was_interrupted=was_interrupted)
+    curves = np.array(judge.figures).T if judge.figures else no_curves(plan)
+    return Boosted(parts, curves, judge.loss_before, was_interrupted)
 
 
 def boost_best(
@@ -234,7 +243,7 @@ class Rounds:
             choose_compiled_form(),
             rows.codes,
             plan.bins,
-            monotone=plan.monotone,
+            monotonic_cst=plan.monotonic_cst,
             groups=plan.groups,
             recipe=plan.recipe,
             n_outputs=plan.loss.n_outputs,
@@ -247,7 +256,7 @@ class Rounds:
         self._derive()
         random = np.random.default_rng([plan.seed & 0xFFFFFFFF, number])
         sample = self._draw_rows(random, number)
-        allowed = draw_columns(random, len(self.rows.codes), plan.column_sample)
+        allowed = draw_columns(random, len(self.rows.codes), plan.colsample_bytree)
         at_once = sample is None and not loss.answers_by_residuals
         parts = self.booster.grow(
             self.gradients,
@@ -293,7 +302,7 @@ class Rounds:
         plan, targets = self.plan, self.rows.targets
         residuals = (targets if targets.ndim == 1 else targets[k]) - self.scores[k]
         leaves = leaves_in(part, self.booster.codes_by_row)
-        best = best_answers(part, leaves, residuals, self.rows.weights, plan.loss, plan.monotone)
+        best = best_answers(part, leaves, residuals, self.rows.weights, plan.loss, plan.monotonic_cst)
         answers = plan.recipe.learning_rate * best
         self.booster.grown.leaf_value[k, : len(answers)] = answers
         return replace(part, leaf_value=answers)
@@ -352,17 +361,22 @@ def choose_plan(
     if len(plans) == 1:
         n_first = len(parts)
     judged = judge_parts([(plan, part) for plan in plans for part in parts[:n_first]], rows, most, tick)
-    histories = [judged[place * n_first : (place + 1) * n_first] for place in range(len(plans))]
-    best = min(range(len(plans)), key=lambda place: mean_history(histories[place]).min())
+    curves = [judged[place * n_first : (place + 1) * n_first] for place in range(len(plans))]
+    best = min(range(len(plans)), key=lambda place: mean_curves(curves[place])[0].min())
     rest = judge_parts([(plans[best], part) for part in parts[n_first:]], rows, most, tick)
-    history = mean_history(histories[best] + rest)
-    return int(np.argmin(history)) + 1, plans[best], history
+    mean = mean_curves(curves[best] + rest)
+    return int(np.argmin(mean[0])) + 1, plans[best], mean
 
 
-def mean_history(histories: list[np.ndarray]) -> np.ndarray:
-    """The mean loss after each round; one that ended early counts with its last loss."""
-    length = max(map(len, histories))
-    return np.mean([np.append(line, np.full(length - len(line), line[-1])) for line in histories], axis=0)
+def mean_curves(curves: list[np.ndarray]) -> np.ndarray:
+    """The mean of each figure after each round; a fold that stopped early counts with its last figures."""
+    length = max(each.shape[1] for each in curves)
+    return np.mean([np.pad(each, ((0, 0), (0, length - each.shape[1])), mode="edge") for each in curves], axis=0)
+
+
+def no_curves(plan: BoostPlan) -> np.ndarray:
+    """The figures of no round."""
+    return np.empty((1 + len(plan.metrics), 0))
 
 
 def judge_parts(
@@ -384,7 +398,7 @@ def judge_parts(
         plan, (kept, held) = job
         part, apart = rows.part(kept, held)
         plan = replace(plan, loss=plan.loss.fresh())
-        return boost(plan, part, part.begin(plan.loss), most, tick_or_stop, held=apart).history
+        return boost(plan, part, part.begin(plan.loss), most, tick_or_stop, held=apart).curves
 
     work = rows.codes.size * jobs[0][0].loss.n_outputs if jobs else 0
     at_once = work >= MIN_WORK_FOR_THREADS and rows.codes.size < MIN_CODES_FOR_THREADS

@@ -87,7 +87,7 @@ def take_shape(plan: BoostPlan, shape: BoostShape, learner: Any) -> BoostPlan:
         recipe = replace(recipe, growth=shape.growth, max_depth=depth)
     if is_auto(learner.min_samples_leaf):
         recipe = replace(recipe, min_samples_leaf=shape.min_samples_leaf)
-    if is_auto(learner.column_sample):
+    if is_auto(learner.max_features):
         recipe = replace(recipe, node_share=shape.node_share)
     if is_auto(learner.learning_rate) and shape.learning_rate is not None:
         recipe = replace(recipe, learning_rate=shape.learning_rate)

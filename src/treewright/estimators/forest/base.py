@@ -50,8 +50,8 @@ OTHER_TABLE = (
     "set warm_start=False to begin anew"
 )
 
-# Criteria under which a split is refused if it breaks a monotone constraint.
-MONOTONE_CRITERIA = tuple(name for name, criterion in CRITERIA.items() if criterion.monotonic)
+# Criteria under which a split is refused if it breaks a monotonic constraint.
+MONOTONIC_CRITERIA = tuple(name for name, criterion in CRITERIA.items() if criterion.monotonic)
 
 # How often a row is drawn is counted in two bytes.
 MOST_DRAWS = 10_000
@@ -244,7 +244,7 @@ class ForestLearner(Ensemble, TableLearner):
             tree=check_plan({**single.get_params(deep=False), "n_jobs": self.n_jobs}, self._criteria),
             bagging=self._bagging(len(training.answers)),
             random_cuts=self._random_cuts,
-            monotone=self._read_monotone(training),
+            monotonic_cst=self._read_monotonic_cst(training),
             balanced=self._balances_bags(),
             max_bins=int(n_bins),
             unseen=check_unseen(self.unseen),
@@ -274,14 +274,16 @@ class ForestLearner(Ensemble, TableLearner):
             return self.seed_
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int64).max, dtype=np.int64))
 
-    def _read_monotone(self, training: Training) -> np.ndarray:
-        directions = read_monotone(self.monotone, training.columns)
+    def _read_monotonic_cst(self, training: Training) -> np.ndarray:
+        directions = read_monotonic_cst(self.monotonic_cst, training.columns)
         if directions.any() and training.target.is_classes and len(training.target.classes) != 2:
             n_classes = len(training.target.classes)
-            raise ValueError(f"monotone needs a number or two classes to rise or fall, but y has {n_classes} classes")
-        if directions.any() and self.criterion not in MONOTONE_CRITERIA:
             raise ValueError(
-                f"monotone needs the criterion {' or '.join(map(repr, MONOTONE_CRITERIA))}, "
+                f"monotonic_cst needs a number or two classes to rise or fall, but y has {n_classes} classes"
+            )
+        if directions.any() and self.criterion not in MONOTONIC_CRITERIA:
+            raise ValueError(
+                f"monotonic_cst needs the criterion {' or '.join(map(repr, MONOTONIC_CRITERIA))}, "
                 f"but it is {self.criterion!r}"
             )
         return directions
@@ -320,9 +322,9 @@ class ForestClassifier(ClassAnswers, ForestLearner):
         return [max(1, round(n_columns**0.5)), -(-n_columns // 3), n_columns]
 
     def _by_majority(self) -> bool:
-        if not isinstance(self.vote, str) or self.vote not in ("average", "majority"):
-            raise parameter_error("vote", self.vote, "'average' or 'majority'")
-        return self.vote == "majority"
+        if not isinstance(self.voting, str) or self.voting not in ("soft", "hard"):
+            raise parameter_error("voting", self.voting, "'soft' or 'hard'")
+        return self.voting == "hard"
 
     def _weigh_classes(self, target: Target, answers: np.ndarray, weights: np.ndarray) -> np.ndarray:
         if self._balances_bags():
@@ -438,34 +440,38 @@ def count_draws(name: str, size: Any, n_rows: int) -> int:
     return n_draws
 
 
-def read_monotone(monotone: Any, columns: tuple[Column, ...]) -> np.ndarray:
+def read_monotonic_cst(monotonic_cst: Any, columns: tuple[Column, ...]) -> np.ndarray:
     """Per column 1 if the answer must rise with it, -1 if it must fall, 0 if it may do as it likes.
 
     >>> from treewright.table.column import Kind
-    >>> read_monotone({"rooms": 1}, (Column("rooms", Kind.NUMERIC), Column("age", Kind.NUMERIC)))
+    >>> read_monotonic_cst({"rooms": 1}, (Column("rooms", Kind.NUMERIC), Column("age", Kind.NUMERIC)))
     array([1, 0])
     """
     directions = np.zeros(len(columns), dtype=np.int64)
-    if monotone is None:
+    if monotonic_cst is None:
         return directions
     place = {column.name: index for index, column in enumerate(columns)}
-    if not isinstance(monotone, Mapping):
-        if isinstance(monotone, str) or not hasattr(monotone, "__len__"):
+    if not isinstance(monotonic_cst, Mapping):
+        if isinstance(monotonic_cst, str) or not hasattr(monotonic_cst, "__len__"):
             raise parameter_error(
-                "monotone", monotone, "a dict of columns, by name or position, and 1 or -1, or one of these per column"
+                "monotonic_cst",
+                monotonic_cst,
+                "a dict of columns, by name or position, and 1 or -1, or one of these per column",
             )
-        given = list(monotone)
+        given = list(monotonic_cst)
         if len(given) != len(columns):
-            raise ValueError(f"monotone has {len(given)} entries for {len(columns)} columns; give one each, or a dict")
-        monotone = {column.name: direction for column, direction in zip(columns, given, strict=True)}
-    for named, direction in monotone.items():
+            raise ValueError(
+                f"monotonic_cst has {len(given)} entries for {len(columns)} columns; give one each, or a dict"
+            )
+        monotonic_cst = {column.name: direction for column, direction in zip(columns, given, strict=True)}
+    for named, direction in monotonic_cst.items():
         name = columns[named].name if is_whole(named, 0) and named < len(columns) else named
         if name not in place:
-            raise ValueError(f"monotone names the column {name!r}, which is not in the table")
+            raise ValueError(f"monotonic_cst names the column {name!r}, which is not in the table")
         if direction not in (1, -1, 0):
-            raise ValueError(f"monotone is {direction!r} for column {name!r}; give 1 (rising), -1 (falling) or 0")
+            raise ValueError(f"monotonic_cst is {direction!r} for column {name!r}; give 1 (rising), -1 (falling) or 0")
         if direction and columns[place[name]].is_categorical:
-            raise ValueError(f"monotone names the column {name!r}, whose categories have no order; leave it out")
+            raise ValueError(f"monotonic_cst names the column {name!r}, whose categories have no order; leave it out")
         directions[place[name]] = direction
     return directions
 

@@ -27,7 +27,7 @@ class RandomForestClassifier(ForestClassifier):
         Whether each tree gets a sample of the rows, drawn with replacement, or all rows.
     max_samples : int, float or None, default=None
         Size of that sample, as rows or as a share of them; None draws as many as there are.
-    vote : {"average", "majority"}, default="average"
+    voting : {"soft", "hard"}, default="soft"
         Whether the trees' class shares are averaged, or each tree votes for one class.
     class_weight : dict, "balanced", "balanced_subsample" or None, default=None
         What a row of each class weighs. "balanced" gives all classes the same total, "balanced_subsample" does so in
@@ -39,7 +39,7 @@ class RandomForestClassifier(ForestClassifier):
     min_samples_leaf : "auto", int or float, default="auto"
         Least rows, or share of all rows, on both sides of a split. Larger leaves make smoother answers. "auto" tries
         1, 3 and 10 in the same way; large tables take 1.
-    min_gain : float, default=0.0
+    min_split_gain : float, default=0.0
         Least gain of a split, in the unit of the criterion.
     max_leaf_nodes : int or None, default=None
         Most leaves of a tree; the node whose split gains most is split first.
@@ -48,7 +48,7 @@ class RandomForestClassifier(ForestClassifier):
         other strategy of the single trees, see `docs/missing_values.md`.
     unseen : {"as_missing", "stop", "majority", "error"}, default="as_missing"
         What becomes of categories that were not there in training.
-    monotone : dict, list or None, default=None
+    monotonic_cst : dict, list or None, default=None
         Columns that the answer must rise with (1) or fall with (-1), by name or position, or one entry per column;
         of two classes, the share of the second one.
     max_bins : int, default=255
@@ -101,16 +101,16 @@ class RandomForestClassifier(ForestClassifier):
         max_features: int | float | str | None = "auto",
         bootstrap: bool = True,
         max_samples: int | float | None = None,
-        vote: str = "average",
+        voting: str = "soft",
         class_weight: Any = None,
         max_depth: int | None = None,
         min_samples_split: int | float = 2,
         min_samples_leaf: int | float | str = "auto",
-        min_gain: float = 0.0,
+        min_split_gain: float = 0.0,
         max_leaf_nodes: int | None = None,
         missing: Any = "learned",
         unseen: str = "as_missing",
-        monotone: Any = None,
+        monotonic_cst: Any = None,
         max_bins: int = 255,
         oob_score: Any = False,
         warm_start: bool = False,
@@ -126,16 +126,16 @@ class RandomForestClassifier(ForestClassifier):
         self.max_features = max_features
         self.bootstrap = bootstrap
         self.max_samples = max_samples
-        self.vote = vote
+        self.voting = voting
         self.class_weight = class_weight
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
-        self.min_gain = min_gain
+        self.min_split_gain = min_split_gain
         self.max_leaf_nodes = max_leaf_nodes
         self.missing = missing
         self.unseen = unseen
-        self.monotone = monotone
+        self.monotonic_cst = monotonic_cst
         self.max_bins = max_bins
         self.oob_score = oob_score
         self.warm_start = warm_start
@@ -173,7 +173,7 @@ class RandomForestRegressor(ForestRegressor):
     min_samples_leaf : "auto", int or float, default="auto"
         Least rows, or share of all rows, on both sides of a split. Larger leaves make smoother answers. "auto" tries
         1, 3 and 10 in the same way; large tables take 1.
-    min_gain : float, default=0.0
+    min_split_gain : float, default=0.0
         Least gain of a split, in the unit of the criterion.
     max_leaf_nodes : int or None, default=None
         Most leaves of a tree; the node whose split gains most is split first.
@@ -182,7 +182,7 @@ class RandomForestRegressor(ForestRegressor):
         other strategy of the single trees, see `docs/missing_values.md`.
     unseen : {"as_missing", "stop", "majority", "error"}, default="as_missing"
         What becomes of categories that were not there in training.
-    monotone : dict, list or None, default=None
+    monotonic_cst : dict, list or None, default=None
         Columns that the answer must rise with (1) or fall with (-1), by name or position, or one entry per column.
     max_bins : int, default=255
         Most groups of about as many rows into which the values of a numeric column are put before growth.
@@ -236,11 +236,11 @@ class RandomForestRegressor(ForestRegressor):
         max_depth: int | None = None,
         min_samples_split: int | float = 2,
         min_samples_leaf: int | float | str = "auto",
-        min_gain: float = 0.0,
+        min_split_gain: float = 0.0,
         max_leaf_nodes: int | None = None,
         missing: Any = "learned",
         unseen: str = "as_missing",
-        monotone: Any = None,
+        monotonic_cst: Any = None,
         max_bins: int = 255,
         oob_score: Any = False,
         warm_start: bool = False,
@@ -260,11 +260,11 @@ class RandomForestRegressor(ForestRegressor):
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
-        self.min_gain = min_gain
+        self.min_split_gain = min_split_gain
         self.max_leaf_nodes = max_leaf_nodes
         self.missing = missing
         self.unseen = unseen
-        self.monotone = monotone
+        self.monotonic_cst = monotonic_cst
         self.max_bins = max_bins
         self.oob_score = oob_score
         self.warm_start = warm_start
@@ -296,7 +296,7 @@ class ExtraTreesClassifier(ForestClassifier):
         Whether each tree gets a sample of the rows, drawn with replacement, or all rows.
     max_samples : int, float or None, default=None
         Size of that sample, as rows or as a share of them; None draws as many as there are.
-    vote : {"average", "majority"}, default="average"
+    voting : {"soft", "hard"}, default="soft"
         Whether the trees' class shares are averaged, or each tree votes for one class.
     class_weight : dict, "balanced", "balanced_subsample" or None, default=None
         What a row of each class weighs. "balanced" gives all classes the same total, "balanced_subsample" does so in
@@ -308,7 +308,7 @@ class ExtraTreesClassifier(ForestClassifier):
     min_samples_leaf : "auto", int or float, default="auto"
         Least rows, or share of all rows, on both sides of a split. Larger leaves make smoother answers. "auto" tries
         1, 3 and 10 in the same way; large tables take 1.
-    min_gain : float, default=0.0
+    min_split_gain : float, default=0.0
         Least gain of a split, in the unit of the criterion.
     max_leaf_nodes : int or None, default=None
         Most leaves of a tree; the node whose split gains most is split first.
@@ -317,7 +317,7 @@ class ExtraTreesClassifier(ForestClassifier):
         other strategy of the single trees, see `docs/missing_values.md`.
     unseen : {"as_missing", "stop", "majority", "error"}, default="as_missing"
         What becomes of categories that were not there in training.
-    monotone : dict, list or None, default=None
+    monotonic_cst : dict, list or None, default=None
         Columns that the answer must rise with (1) or fall with (-1), by name or position, or one entry per column;
         of two classes, the share of the second one.
     max_bins : int, default=255
@@ -370,16 +370,16 @@ class ExtraTreesClassifier(ForestClassifier):
         max_features: int | float | str | None = "auto",
         bootstrap: bool = False,
         max_samples: int | float | None = None,
-        vote: str = "average",
+        voting: str = "soft",
         class_weight: Any = None,
         max_depth: int | None = None,
         min_samples_split: int | float = 2,
         min_samples_leaf: int | float | str = "auto",
-        min_gain: float = 0.0,
+        min_split_gain: float = 0.0,
         max_leaf_nodes: int | None = None,
         missing: Any = "learned",
         unseen: str = "as_missing",
-        monotone: Any = None,
+        monotonic_cst: Any = None,
         max_bins: int = 255,
         oob_score: Any = False,
         warm_start: bool = False,
@@ -395,16 +395,16 @@ class ExtraTreesClassifier(ForestClassifier):
         self.max_features = max_features
         self.bootstrap = bootstrap
         self.max_samples = max_samples
-        self.vote = vote
+        self.voting = voting
         self.class_weight = class_weight
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
-        self.min_gain = min_gain
+        self.min_split_gain = min_split_gain
         self.max_leaf_nodes = max_leaf_nodes
         self.missing = missing
         self.unseen = unseen
-        self.monotone = monotone
+        self.monotonic_cst = monotonic_cst
         self.max_bins = max_bins
         self.oob_score = oob_score
         self.warm_start = warm_start
@@ -442,7 +442,7 @@ class ExtraTreesRegressor(ForestRegressor):
     min_samples_leaf : "auto", int or float, default="auto"
         Least rows, or share of all rows, on both sides of a split. Larger leaves make smoother answers. "auto" tries
         1, 3 and 10 in the same way; large tables take 1.
-    min_gain : float, default=0.0
+    min_split_gain : float, default=0.0
         Least gain of a split, in the unit of the criterion.
     max_leaf_nodes : int or None, default=None
         Most leaves of a tree; the node whose split gains most is split first.
@@ -451,7 +451,7 @@ class ExtraTreesRegressor(ForestRegressor):
         other strategy of the single trees, see `docs/missing_values.md`.
     unseen : {"as_missing", "stop", "majority", "error"}, default="as_missing"
         What becomes of categories that were not there in training.
-    monotone : dict, list or None, default=None
+    monotonic_cst : dict, list or None, default=None
         Columns that the answer must rise with (1) or fall with (-1), by name or position, or one entry per column.
     max_bins : int, default=255
         Most groups of about as many rows into which the values of a numeric column are put before growth.
@@ -505,11 +505,11 @@ class ExtraTreesRegressor(ForestRegressor):
         max_depth: int | None = None,
         min_samples_split: int | float = 2,
         min_samples_leaf: int | float | str = "auto",
-        min_gain: float = 0.0,
+        min_split_gain: float = 0.0,
         max_leaf_nodes: int | None = None,
         missing: Any = "learned",
         unseen: str = "as_missing",
-        monotone: Any = None,
+        monotonic_cst: Any = None,
         max_bins: int = 255,
         oob_score: Any = False,
         warm_start: bool = False,
@@ -529,11 +529,11 @@ class ExtraTreesRegressor(ForestRegressor):
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
-        self.min_gain = min_gain
+        self.min_split_gain = min_split_gain
         self.max_leaf_nodes = max_leaf_nodes
         self.missing = missing
         self.unseen = unseen
-        self.monotone = monotone
+        self.monotonic_cst = monotonic_cst
         self.max_bins = max_bins
         self.oob_score = oob_score
         self.warm_start = warm_start

@@ -45,7 +45,7 @@ class ForestPlan:
     tree: Plan
     bagging: Bagging
     random_cuts: bool
-    monotone: np.ndarray  # per column 1, -1 or 0
+    monotonic_cst: np.ndarray  # per column 1, -1 or 0
     balanced: bool  # weigh the classes of each bag alike
     max_bins: int
     unseen: str
@@ -180,7 +180,7 @@ def grow_in_bytes(
         min_samples_split=recipe.min_samples_split,
         min_samples_leaf=recipe.min_samples_leaf,
         # The gain of two classes is counted in the squares of one of them: half of gini's.
-        min_gain=recipe.min_gain * (0.5 if counts_two else 1.0),
+        min_split_gain=recipe.min_split_gain * (0.5 if counts_two else 1.0),
         max_features=recipe.max_features,
     )
     grown = grow_forest(
@@ -189,7 +189,7 @@ def grow_in_bytes(
         goal,
         forest_recipe,
         plan.bagging,
-        monotone=plan.monotone,
+        monotonic_cst=plan.monotonic_cst,
         trees=trees,
         seed=plan.seed,
         n_threads=min(n_threads, max(len(trees), 1)),
@@ -204,9 +204,9 @@ def grow_one_by_one(
     """Grow trees of any recipe, each by a thread of its own from the rows of its bag."""
     run = choose_compiled_form()
     n_rows = len(training.values)
-    if plan.monotone.any():
+    if plan.monotonic_cst.any():
         raise ValueError(
-            "monotone needs missing='learned' or 'error', max_leaf_nodes=None, subset splits, "
+            "monotonic_cst needs missing='learned' or 'error', max_leaf_nodes=None, subset splits, "
             "unseen='as_missing' or 'error', and columns of at most 255 categories"
         )
     single = replace(plan.tree, n_jobs=1)

@@ -418,7 +418,7 @@ class BaggingClassifier(ClassAnswers, BaggingLearner):
         Whether a row may be drawn twice. False is called pasting.
     replace_features : bool, default=False
         Whether a column may be drawn twice.
-    vote : {"average", "majority"}, default="average"
+    voting : {"soft", "hard"}, default="soft"
         Whether the members' class shares are averaged, or each member votes for the class that it would answer. A
         member that tells no shares votes in any case.
     oob_score : bool or function, default=False
@@ -468,7 +468,7 @@ class BaggingClassifier(ClassAnswers, BaggingLearner):
         max_features: int | float = 1.0,
         replace: bool = True,
         replace_features: bool = False,
-        vote: str = "average",
+        voting: str = "soft",
         oob_score: Any = False,
         categorical_features: Any = None,
         numeric_features: Any = None,
@@ -482,7 +482,7 @@ class BaggingClassifier(ClassAnswers, BaggingLearner):
         self.max_features = max_features
         self.replace = replace
         self.replace_features = replace_features
-        self.vote = vote
+        self.voting = voting
         self.oob_score = oob_score
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
@@ -491,15 +491,17 @@ class BaggingClassifier(ClassAnswers, BaggingLearner):
         self.progress = progress
 
     def _check_parameters(self) -> Any:
-        if not isinstance(self.vote, str) or self.vote not in ("average", "majority"):
-            raise parameter_error("vote", self.vote, "'average' or 'majority'")
+        if not isinstance(self.voting, str) or self.voting not in ("soft", "hard"):
+            raise parameter_error("voting", self.voting, "'soft' or 'hard'")
         return super()._check_parameters()
 
     def _choose(self, shares: np.ndarray) -> np.ndarray:
         """The labels to answer; where the members know what errors cost, with the least expected cost."""
         base = self._base()
-        costs = read_costs(base.costs if isinstance(base, TreeLearner) else None, list(self.target_.classes))
-        if costs is None or self.vote == "majority":
+        costs = read_costs(
+            base.misclassification_costs if isinstance(base, TreeLearner) else None, list(self.target_.classes)
+        )
+        if costs is None or self.voting == "hard":
             return super()._choose(shares)
         expected = np.full(shares.shape, np.inf)
         learned = self._labels_of_classes()
@@ -508,12 +510,12 @@ class BaggingClassifier(ClassAnswers, BaggingLearner):
 
     def _ask_tree(self, member: TreeLearner, values: np.ndarray) -> np.ndarray:
         shares = predict_rows(member, values)
-        return shares if self.vote == "average" else np.eye(shares.shape[1])[member.tree_.labels_for(shares)]
+        return shares if self.voting == "soft" else np.eye(shares.shape[1])[member.tree_.labels_for(shares)]
 
     def _ask(self, member: Any, X: Any) -> np.ndarray:
         """A member's class shares by this model's labels; a class that its rows did not have gets none."""
         label_of = {name: label for label, name in enumerate(self.target_.classes)}
-        if self.vote == "majority" or not hasattr(member, "predict_proba"):
+        if self.voting == "hard" or not hasattr(member, "predict_proba"):
             named = np.asarray(member.predict(X)).tolist()
             return np.eye(len(label_of))[[label_of[name] for name in named]]
         shares = np.asarray(member.predict_proba(X))
@@ -638,7 +640,7 @@ class RandomSubspaceClassifier(BaggingClassifier):
         Number of members.
     max_features : int or float, default=0.5
         How many columns each member sees, or which share; half of them is Ho's choice.
-    vote : {"average", "majority"}, default="average"
+    voting : {"soft", "hard"}, default="soft"
         Whether the members' class shares are averaged, or each member votes for one class.
     categorical_features, numeric_features : list of names or positions, mask, "all" or None, default=None
         Columns to be read otherwise than their type says.
@@ -662,7 +664,7 @@ class RandomSubspaceClassifier(BaggingClassifier):
         *,
         n_estimators: int = 50,
         max_features: int | float = 0.5,
-        vote: str = "average",
+        voting: str = "soft",
         categorical_features: Any = None,
         numeric_features: Any = None,
         random_state: Any = None,
@@ -672,7 +674,7 @@ class RandomSubspaceClassifier(BaggingClassifier):
         self.estimator = estimator
         self.n_estimators = n_estimators
         self.max_features = max_features
-        self.vote = vote
+        self.voting = voting
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
         self.random_state = random_state

@@ -36,16 +36,16 @@ class TreeLearner(TableLearner):
 
     # Parameters that a learner may leave out of its signature.
     prune: str | None = None
-    alpha: float | str = "cv"
-    pruning_share: float = 1 / 3
+    ccp_alpha: float | str = "cv"
+    validation_fraction: float = 1 / 3
     confidence: float = 0.25
     variant: str = "j48"
     subtree_raising: bool = True
-    costs: Any = None
+    misclassification_costs: Any = None
     smoothing: Any = None
     random_state: Any = None
 
-    alpha_: float
+    ccp_alpha_: float
     feature_names_in_: np.ndarray
     n_features_in_: int
     tree_: Tree
@@ -147,7 +147,7 @@ class TreeLearner(TableLearner):
             # Drawn only where it matters, so that a fit without chance leaves NumPy's global state alone.
             generator = check_random_state(self.random_state)
             seed = int(generator.randint(np.iinfo(np.int64).max, dtype=np.int64)) if plan.is_random else 0
-        return self._spec(plan, seed, unseen, self.class_weight, self.costs, smoothing, pruning)
+        return self._spec(plan, seed, unseen, self.class_weight, self.misclassification_costs, smoothing, pruning)
 
     def _pruning(self) -> Pruning | None:
         if self.prune is None:
@@ -155,7 +155,7 @@ class TreeLearner(TableLearner):
         from treewright.estimators.single.pruning import check_pruning
 
         pruning = Pruning(
-            self.prune, self.alpha, self.pruning_share, self.confidence, self.variant, self.subtree_raising
+            self.prune, self.ccp_alpha, self.validation_fraction, self.confidence, self.variant, self.subtree_raising
         )
         check_pruning(pruning, of_classes=is_classifier(self))
         return pruning
@@ -170,10 +170,10 @@ def adopt(
     learner: TreeLearner, fitted: FittedTree, classes: np.ndarray, names: Sequence[str] | None, n_columns: int
 ) -> Any:
     """Make a learner a fitted one that has this tree; `names` are those of the columns, if the table had names."""
-    learner.__dict__.pop("alpha_", None)
+    learner.__dict__.pop("ccp_alpha_", None)
     learner.__dict__.pop("feature_names_in_", None)
-    if fitted.alpha is not None:
-        learner.alpha_ = fitted.alpha
+    if fitted.ccp_alpha is not None:
+        learner.ccp_alpha_ = fitted.ccp_alpha
     if names is not None:
         learner.feature_names_in_ = np.array(names, dtype=object)
     learner._keep_classes(classes)

@@ -24,7 +24,7 @@ class ObliviousTreeClassifier(TreeClassifier):
         category against all others.
     max_depth : int, default=6
         Most questions, at most 16: each doubles the leaves.
-    min_gain : float, default=0.0
+    min_split_gain : float, default=0.0
         Least gain of a question over all rows, in the unit of the criterion.
     missing : str, default="learned"
         What becomes of missing values, in training and in prediction: "learned" (the better side of each split),
@@ -36,7 +36,7 @@ class ObliviousTreeClassifier(TreeClassifier):
         for them, they follow the most rows, or they are refused.
     class_weight : dict, "balanced" or None, default=None
         What a row of each class weighs.
-    costs : dict or None, default=None
+    misclassification_costs : dict or None, default=None
         What wrong answers cost, {("actual", "predicted"): cost}; those not named cost 1. Used while the tree grows and
         to choose its answers.
     smoothing : "laplace", ("m_estimate", m) or None, default=None
@@ -67,11 +67,11 @@ class ObliviousTreeClassifier(TreeClassifier):
         criterion: str = "gini",
         categorical: str = "subset",
         max_depth: int = 6,
-        min_gain: float = 0.0,
+        min_split_gain: float = 0.0,
         missing: Any = "learned",
         unseen: str = "as_missing",
         class_weight: Any = None,
-        costs: Any = None,
+        misclassification_costs: Any = None,
         smoothing: Any = None,
         categorical_features: Any = None,
         numeric_features: Any = None,
@@ -80,11 +80,11 @@ class ObliviousTreeClassifier(TreeClassifier):
         self.criterion = criterion
         self.categorical = categorical
         self.max_depth = max_depth
-        self.min_gain = min_gain
+        self.min_split_gain = min_split_gain
         self.missing = missing
         self.unseen = unseen
         self.class_weight = class_weight
-        self.costs = costs
+        self.misclassification_costs = misclassification_costs
         self.smoothing = smoothing
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
@@ -103,7 +103,7 @@ class ObliviousTreeRegressor(TreeRegressor):
         against all others.
     max_depth : int, default=6
         Most questions, at most 16: each doubles the leaves.
-    min_gain : float, default=0.0
+    min_split_gain : float, default=0.0
         Least gain of a question over all rows, in the unit of the criterion.
     missing : str, default="learned"
         What becomes of missing values, in training and in prediction: "learned" (the better side of each split),
@@ -135,7 +135,7 @@ class ObliviousTreeRegressor(TreeRegressor):
         criterion: str = "squared_error",
         categorical: str = "subset",
         max_depth: int = 6,
-        min_gain: float = 0.0,
+        min_split_gain: float = 0.0,
         missing: Any = "learned",
         unseen: str = "as_missing",
         categorical_features: Any = None,
@@ -145,7 +145,7 @@ class ObliviousTreeRegressor(TreeRegressor):
         self.criterion = criterion
         self.categorical = categorical
         self.max_depth = max_depth
-        self.min_gain = min_gain
+        self.min_split_gain = min_split_gain
         self.missing = missing
         self.unseen = unseen
         self.categorical_features = categorical_features

@@ -33,7 +33,7 @@ def prune(
     model: Any,
     method: str | None = None,
     *,
-    alpha: float = 0.0,
+    ccp_alpha: float = 0.0,
     risk: str = "error",
     confidence: float = 0.25,
     X: Any = None,
@@ -47,13 +47,13 @@ def prune(
     ----------
     model : a fitted tree learner, or a `Tree`
     method : str or None
-        "cost_complexity": the smallest tree with the least risk plus `alpha` per leaf (Breiman et al. 1984);
+        "cost_complexity": the smallest tree with the least risk plus `ccp_alpha` per leaf (Breiman et al. 1984);
         "reduced_error": nodes become leaves that are no worse so on rows the tree has not seen, given as `X` and
         `y` (Quinlan 1987); "error_based": C4.5's upper bounds of the error at a `confidence`, by subtree replacement,
         and by raising if the training rows are given as `X` and `y`; "pessimistic": half an error is added per leaf
         (Quinlan 1987); "minimum_description_length": the tree and the classes in the fewest bits (Mehta, Rissanen and
         Agrawal 1995); "collapse": only branches that all give one answer.
-    alpha : float, default=0.0
+    ccp_alpha : float, default=0.0
         The price of a leaf, as a share of all weight; `cost_complexity_path` lists those that matter.
     risk : "error" or "impurity", default="error"
         What cost-complexity pruning counts at a leaf of a classifier: wrong answers as rpart does, or its impurity
@@ -72,7 +72,7 @@ def prune(
     >>> model = DecisionTreeClassifier().fit(iris.X, iris.y)
     >>> model.tree_
     Tree(target='species', n_leaves=9, depth=5)
-    >>> prune(model, "cost_complexity", alpha=0.02).tree_
+    >>> prune(model, "cost_complexity", ccp_alpha=0.02).tree_
     Tree(target='species', n_leaves=3, depth=2)
     >>> prune(model, where=lambda node: node.depth == 1).tree_
     Tree(target='species', n_leaves=2, depth=1)
@@ -91,10 +91,10 @@ def prune(
     if method in FOR_CLASSES and not tree.target.is_classes:
         raise ValueError(f"{method} pruning counts wrong classes; for numbers use cost_complexity or reduced_error")
     if method == "cost_complexity":
-        if isinstance(alpha, str):
-            raise ValueError(f"alpha is {alpha!r}; give a number: cross_validate_alpha chooses one")
-        _check_number("alpha", alpha, 0.0, math.inf)
-        pruned = methods.prune_by_cost_complexity(tree, alpha, _check_risk(risk))
+        if isinstance(ccp_alpha, str):
+            raise ValueError(f"ccp_alpha is {ccp_alpha!r}; give a number: cross_validate_ccp_alpha chooses one")
+        _check_number("ccp_alpha", ccp_alpha, 0.0, math.inf)
+        pruned = methods.prune_by_cost_complexity(tree, ccp_alpha, _check_risk(risk))
     elif method == "reduced_error":
         pruned = _prune_by_reduced_error(model, tree, X, y, sample_weight)
     elif method == "error_based":
@@ -115,7 +115,7 @@ class PricedTrees:
 
     Attributes
     ----------
-    alphas : the price per leaf from which on a tree is the best.
+    ccp_alphas : the price per leaf from which on a tree is the best.
     leaves : its number of leaves.
     risks : its risk on the training rows.
     losses : its mean loss on rows left out: the share of wrong answers, or the mean squared error.
@@ -125,7 +125,7 @@ class PricedTrees:
     `as_dict` gives the lines as columns, for a frame or a plot.
     """
 
-    alphas: np.ndarray
+    ccp_alphas: np.ndarray
     leaves: np.ndarray
     risks: np.ndarray
     losses: np.ndarray
@@ -133,28 +133,29 @@ class PricedTrees:
     chosen: int
 
     @property
-    def alpha(self) -> float:
+    def ccp_alpha(self) -> float:
         """The price that gives the chosen tree."""
-        return float(self.alphas[self.chosen])
+        return float(self.ccp_alphas[self.chosen])
 
     def __repr__(self) -> str:
-        return f"PricedTrees({len(self.alphas)} trees, chosen: {self.leaves[self.chosen]} leaves at {self.alpha:.6g})"
+        chosen = f"{self.leaves[self.chosen]} leaves at {self.ccp_alpha:.6g}"
+        return f"PricedTrees({len(self.ccp_alphas)} trees, chosen: {chosen})"
 
     def __str__(self) -> str:
         return methods.write_lines(self.as_dict())
 
     def as_dict(self) -> dict[str, np.ndarray]:
-        """The table by columns: leaves, alpha, training and validation error, and the standard error of the latter."""
+        """The table by columns: leaves, ccp_alpha, training error, validation error and its standard error."""
         return {
             "leaves": self.leaves,
-            "alpha": self.alphas,
+            "ccp_alpha": self.ccp_alphas,
             "training_error": self.risks,
             "validation_error": self.losses,
             "standard_error": self.deviations,
         }
 
 
-def cross_validate_alpha(
+def cross_validate_ccp_alpha(
     model: Any,
     X: Any,
     y: Any,
@@ -185,13 +186,13 @@ def cross_validate_alpha(
 
     Examples
     --------
-    >>> from treewright import DecisionTreeClassifier, cross_validate_alpha, datasets, prune
+    >>> from treewright import DecisionTreeClassifier, cross_validate_ccp_alpha, datasets, prune
     >>> iris = datasets.load_iris()
     >>> model = DecisionTreeClassifier().fit(iris.X, iris.y)
-    >>> judged = cross_validate_alpha(model, iris.X, iris.y, risk="impurity")
+    >>> judged = cross_validate_ccp_alpha(model, iris.X, iris.y, risk="impurity")
     >>> judged.leaves.tolist(), judged.chosen
     ([9, 7, 5, 4, 3, 2, 1], 3)
-    >>> prune(model, "cost_complexity", alpha=judged.alpha, risk="impurity").tree_
+    >>> prune(model, "cost_complexity", ccp_alpha=judged.ccp_alpha, risk="impurity").tree_
     Tree(target='species', n_leaves=4, depth=3)
     """
     if not isinstance(model, TreeLearner):
@@ -230,7 +231,7 @@ def _judge(
     deviation = np.sqrt(np.maximum(sums[:, 1] / n_rows - mean**2, 0.0) / n_rows)
     best = int(np.argmin(mean))
     chosen = int(np.flatnonzero(mean <= mean[best] + standard_errors * deviation[best] + 1e-12 * mean.max())[-1])
-    return PricedTrees(path.alphas, path.leaves, path.risks, mean, deviation, chosen)
+    return PricedTrees(path.ccp_alphas, path.leaves, path.risks, mean, deviation, chosen)
 
 
 def _deal_folds(answers: np.ndarray, folds: int, deal: int) -> np.ndarray:
@@ -249,11 +250,11 @@ def _losses_left_out(
 ) -> np.ndarray:
     """Losses and squared losses, for each price, of rows that the tree was not grown from."""
     tree = spec.grow(training.rows(~left_out))
-    alphas, _ = methods.weakest_links(tree, risk)
+    ccp_alphas, _ = methods.weakest_links(tree, risk)
     answers = training.answers[left_out]
     weights = training.weights[left_out] / training.weights.mean()
     loss = methods.loss_at(tree, answers, weights)
-    return methods.losses_by_price(tree, alphas, prices, leaves_of(tree, training.values[left_out]), loss)
+    return methods.losses_by_price(tree, ccp_alphas, prices, leaves_of(tree, training.values[left_out]), loss)
 
 
 def cost_complexity_path(model: Any, X: Any = None, y: Any = None, *, risk: str = "error") -> methods.PruningPath:
@@ -322,19 +323,19 @@ DEALS, FEW_ROWS = 3, 5000
 
 
 def check_pruning(pruning: Pruning, *, of_classes: bool) -> None:
-    """Refuse choices of `prune`, `alpha` and `confidence` that cannot be met, before any work is done."""
-    method, alpha, share = pruning.method, pruning.alpha, pruning.pruning_share
+    """Refuse choices of `prune`, `ccp_alpha` and `confidence` that cannot be met, before any work is done."""
+    method, ccp_alpha, share = pruning.method, pruning.ccp_alpha, pruning.validation_fraction
     if method not in WHILE_FITTING:
         raise ValueError(f"prune is {method!r}; give one of {', '.join(map(repr, WHILE_FITTING))}, or None")
     if method in FOR_CLASSES and not of_classes:
         raise ValueError(f"prune is {method!r}, which counts wrong classes; a regressor takes 'cost_complexity'")
-    if isinstance(alpha, str) and alpha not in ("cv", "1se"):
-        raise ValueError(f"alpha is {alpha!r}; give a number of 0 or more, 'cv' or '1se'")
-    if not isinstance(alpha, str):
-        _check_number("alpha", alpha, 0.0, math.inf)
+    if isinstance(ccp_alpha, str) and ccp_alpha not in ("cv", "1se"):
+        raise ValueError(f"ccp_alpha is {ccp_alpha!r}; give a number of 0 or more, 'cv' or '1se'")
+    if not isinstance(ccp_alpha, str):
+        _check_number("ccp_alpha", ccp_alpha, 0.0, math.inf)
     _check_number("confidence", pruning.confidence, 0.0, 1.0)
     if not is_real(share) or not 0.0 < share <= 0.5:
-        raise ValueError(f"pruning_share is {share!r}; give a part of the rows above 0.0 and up to 0.5")
+        raise ValueError(f"validation_fraction is {share!r}; give a part of the rows above 0.0 and up to 0.5")
     if pruning.variant not in VARIANTS:
         raise ValueError(f"variant is {pruning.variant!r}; give 'j48' or 'c4.5r8'")
 
@@ -342,15 +343,15 @@ def check_pruning(pruning: Pruning, *, of_classes: bool) -> None:
 def grow_to_size(spec: TreeSpec, pruning: Pruning, training: Training) -> FittedTree:
     """Grow a tree and prune it as its specification says."""
     if pruning.method == "reduced_error":
-        growing, held = deal_out(training, pruning.pruning_share)
+        growing, held = deal_out(training, pruning.validation_fraction)
         grown, unseen = spec.grow(training.rows(growing)), training.rows(held)
         return FittedTree(methods.prune_by_reduced_error(grown, unseen.values, unseen.answers, unseen.weights))
     tree = spec.grow(training)
     if pruning.method == "cost_complexity":
-        alpha = pruning.alpha
-        if isinstance(alpha, str):
-            alpha = _choose_alpha(spec, training, tree, 1.0 if alpha == "1se" else 0.0)
-        return FittedTree(methods.prune_by_cost_complexity(tree, float(alpha)), float(alpha))
+        ccp_alpha = pruning.ccp_alpha
+        if isinstance(ccp_alpha, str):
+            ccp_alpha = _choose_alpha(spec, training, tree, 1.0 if ccp_alpha == "1se" else 0.0)
+        return FittedTree(methods.prune_by_cost_complexity(tree, float(ccp_alpha)), float(ccp_alpha))
     if pruning.method == "error_based" and spec.plan.quinlan:
         rows: methods.Rows | None = None
         if pruning.subtree_raising and not _counts_rows_twice(spec.plan):
@@ -374,18 +375,20 @@ def _choose_alpha(spec: TreeSpec, training: Training, tree: Tree, standard_error
         return 0.0
     # Models that fill gaps take much longer than the trees themselves.
     deals = DEALS if n_rows <= FEW_ROWS and spec.plan.missing != "model" else 1
-    return _judge(spec, training, folds, deals, standard_errors, "error", tree).alpha
+    return _judge(spec, training, folds, deals, standard_errors, "error", tree).ccp_alpha
 
 
 def _prune_by_bounds(tree: Tree, rows: methods.Rows | None, confidence: float, variant: str) -> Tree:
     """Error-based pruning, with raising if the training rows are given and each is in the tree once."""
-    costs = tree.costs
+    costs = tree.misclassification_costs
     if costs is not None:
         # The bounds are those of rows that weigh what their errors cost.
         priors = _priors_of(tree, costs)
         rows = None if rows is None else replace(rows, weights=rows.weights * priors[rows.labels])
-        pruned = _prune_by_bounds(reweighed(tree, priors).replace(costs=None), rows, confidence, variant)
-        return reweighed(pruned, 1.0 / priors).replace(costs=costs)
+        pruned = _prune_by_bounds(
+            reweighed(tree, priors).replace(misclassification_costs=None), rows, confidence, variant
+        )
+        return reweighed(pruned, 1.0 / priors).replace(misclassification_costs=costs)
     # Surrogates, and rows that go down several branches whole or by values, do not fit new rows without growing anew.
     raises = rows is not None and tree.surrogates is None and (tree.scale == 1.0).all() and tree.n_leaves > 1
     if not raises:

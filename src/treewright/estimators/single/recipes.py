@@ -36,7 +36,7 @@ class ID3Classifier(TreeClassifier):
         Most tests from the root to a leaf. Lower it for a tree that can be read and that overfits less.
     min_samples_split : int or float, default=2
         Least rows, or share of all rows, of a node that is split.
-    min_gain : float, default=0.0
+    min_split_gain : float, default=0.0
         Least information gain of a split, in bits. With 0.0 even a split that gains nothing is made, for the sake of
         those below it; 1e-6 stops there, as Weka does.
     max_p_value : float, default=1.0
@@ -51,7 +51,7 @@ class ID3Classifier(TreeClassifier):
         for them, they follow the most rows, or they are refused.
     class_weight : dict, "balanced" or None, default=None
         What a row of each class weighs.
-    costs : dict or None, default=None
+    misclassification_costs : dict or None, default=None
         What wrong answers cost, {("actual", "predicted"): cost}; those not named cost 1. Used while the tree grows and
         to choose its answers.
     smoothing : "laplace", ("m_estimate", m) or None, default=None
@@ -87,24 +87,24 @@ class ID3Classifier(TreeClassifier):
         *,
         max_depth: int | None = None,
         min_samples_split: int | float = 2,
-        min_gain: float = 0.0,
+        min_split_gain: float = 0.0,
         max_p_value: float = 1.0,
         missing: Any = "learned",
         unseen: str = "as_missing",
         class_weight: Any = None,
-        costs: Any = None,
+        misclassification_costs: Any = None,
         smoothing: Any = None,
         categorical_features: Any = None,
         n_jobs: int | None = None,
     ) -> None:
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
-        self.min_gain = min_gain
+        self.min_split_gain = min_split_gain
         self.max_p_value = max_p_value
         self.missing = missing
         self.unseen = unseen
         self.class_weight = class_weight
-        self.costs = costs
+        self.misclassification_costs = misclassification_costs
         self.smoothing = smoothing
         self.categorical_features = categorical_features
         self.n_jobs = n_jobs
@@ -164,7 +164,7 @@ class C45Classifier(TreeClassifier):
         For "error_based": smaller means a smaller tree.
     subtree_raising : bool, default=True
         For "error_based": whether the largest branch of a node may take its place.
-    pruning_share : float, default=1/3
+    validation_fraction : float, default=1/3
         For "reduced_error": the part of the rows that is held back from growth.
     variant : {"j48", "c4.5r8"}, default="j48"
         Whose error bounds to use where they differ: Weka's, or those of Quinlan's release 8.
@@ -177,7 +177,7 @@ class C45Classifier(TreeClassifier):
         for them, they follow the most rows, or they are refused.
     class_weight : dict, "balanced" or None, default=None
         What a row of each class weighs.
-    costs : dict or None, default=None
+    misclassification_costs : dict or None, default=None
         What wrong answers cost, {("actual", "predicted"): cost}; those not named cost 1. Used while the tree grows and
         to choose its answers.
     smoothing : "laplace", ("m_estimate", m) or None, default=None
@@ -212,12 +212,12 @@ class C45Classifier(TreeClassifier):
         prune: str | None = "error_based",
         confidence: float = 0.25,
         subtree_raising: bool = True,
-        pruning_share: float = 1 / 3,
+        validation_fraction: float = 1 / 3,
         variant: str = "j48",
         missing: Any = "fractional",
         unseen: str = "as_missing",
         class_weight: Any = None,
-        costs: Any = None,
+        misclassification_costs: Any = None,
         smoothing: Any = None,
         categorical_features: Any = None,
         numeric_features: Any = None,
@@ -229,12 +229,12 @@ class C45Classifier(TreeClassifier):
         self.prune = prune
         self.confidence = confidence
         self.subtree_raising = subtree_raising
-        self.pruning_share = pruning_share
+        self.validation_fraction = validation_fraction
         self.variant = variant
         self.missing = missing
         self.unseen = unseen
         self.class_weight = class_weight
-        self.costs = costs
+        self.misclassification_costs = misclassification_costs
         self.smoothing = smoothing
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
@@ -298,7 +298,7 @@ class CARTClassifier(TreeClassifier):
         Least rows, or share of all rows, of a node that is split.
     min_samples_leaf : int or float, default=1
         Least rows, or share of all rows, on both sides of a split. Raise it for noisy data.
-    min_gain : float, default=0.0
+    min_split_gain : float, default=0.0
         Least decrease of the impurity.
     max_p_value : float, default=1.0
         A split is only made if its classes would be spread over the branches like this by chance with no more than
@@ -307,11 +307,11 @@ class CARTClassifier(TreeClassifier):
         Most leaves; the node whose split gains most is split first.
     prune : str or None, default="cost_complexity"
         Cut the grown tree to size by one of the methods of `treewright.prune`; None leaves it as it has grown.
-    alpha : float, "cv" or "1se", default="cv"
+    ccp_alpha : float, "cv" or "1se", default="cv"
         For "cost_complexity": the price of a leaf, as a share of all weight; or chosen by ten-fold cross-validation, as
         that of the best tree ("cv"), or of the smallest within a standard error of it ("1se"), which is easier to read.
         Nothing in it is random.
-    pruning_share : float, default=1/3
+    validation_fraction : float, default=1/3
         For "reduced_error": the part of the rows that is held back from growth.
     missing : str, default="learned"
         What becomes of missing values, in training and in prediction: "learned" (the better side of each split),
@@ -322,7 +322,7 @@ class CARTClassifier(TreeClassifier):
         for them, they follow the most rows, or they are refused.
     class_weight : dict, "balanced" or None, default=None
         What a row of each class weighs.
-    costs : dict or None, default=None
+    misclassification_costs : dict or None, default=None
         What wrong answers cost, {("actual", "predicted"): cost}; those not named cost 1. Used while the tree grows and
         to choose its answers.
     smoothing : "laplace", ("m_estimate", m) or None, default=None
@@ -352,16 +352,16 @@ class CARTClassifier(TreeClassifier):
         max_depth: int | None = None,
         min_samples_split: int | float = 2,
         min_samples_leaf: int | float = 1,
-        min_gain: float = 0.0,
+        min_split_gain: float = 0.0,
         max_p_value: float = 1.0,
         max_leaf_nodes: int | None = None,
         prune: str | None = "cost_complexity",
-        alpha: float | str = "cv",
-        pruning_share: float = 1 / 3,
+        ccp_alpha: float | str = "cv",
+        validation_fraction: float = 1 / 3,
         missing: Any = "learned",
         unseen: str = "as_missing",
         class_weight: Any = None,
-        costs: Any = None,
+        misclassification_costs: Any = None,
         smoothing: Any = None,
         categorical_features: Any = None,
         numeric_features: Any = None,
@@ -371,16 +371,16 @@ class CARTClassifier(TreeClassifier):
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
-        self.min_gain = min_gain
+        self.min_split_gain = min_split_gain
         self.max_p_value = max_p_value
         self.max_leaf_nodes = max_leaf_nodes
         self.prune = prune
-        self.alpha = alpha
-        self.pruning_share = pruning_share
+        self.ccp_alpha = ccp_alpha
+        self.validation_fraction = validation_fraction
         self.missing = missing
         self.unseen = unseen
         self.class_weight = class_weight
-        self.costs = costs
+        self.misclassification_costs = misclassification_costs
         self.smoothing = smoothing
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
@@ -403,17 +403,17 @@ class CARTRegressor(TreeRegressor):
         Least rows, or share of all rows, of a node that is split.
     min_samples_leaf : int or float, default=1
         Least rows, or share of all rows, on both sides of a split. Raise it for noisy data.
-    min_gain : float, default=0.0
+    min_split_gain : float, default=0.0
         Least decrease of the impurity: of the mean squared error, or of the criterion chosen.
     max_leaf_nodes : int or None, default=None
         Most leaves; the node whose split gains most is split first.
     prune : str or None, default="cost_complexity"
         Cut the grown tree to size by one of the methods of `treewright.prune`; None leaves it as it has grown.
-    alpha : float, "cv" or "1se", default="cv"
+    ccp_alpha : float, "cv" or "1se", default="cv"
         For "cost_complexity": the price of a leaf, as a share of all weight; or chosen by ten-fold cross-validation, as
         that of the best tree ("cv"), or of the smallest within a standard error of it ("1se"), which is easier to read.
         Nothing in it is random.
-    pruning_share : float, default=1/3
+    validation_fraction : float, default=1/3
         For "reduced_error": the part of the rows that is held back from growth.
     missing : str, default="learned"
         What becomes of missing values, in training and in prediction: "learned" (the better side of each split),
@@ -445,11 +445,11 @@ class CARTRegressor(TreeRegressor):
         max_depth: int | None = None,
         min_samples_split: int | float = 2,
         min_samples_leaf: int | float = 1,
-        min_gain: float = 0.0,
+        min_split_gain: float = 0.0,
         max_leaf_nodes: int | None = None,
         prune: str | None = "cost_complexity",
-        alpha: float | str = "cv",
-        pruning_share: float = 1 / 3,
+        ccp_alpha: float | str = "cv",
+        validation_fraction: float = 1 / 3,
         missing: Any = "learned",
         unseen: str = "as_missing",
         categorical_features: Any = None,
@@ -460,11 +460,11 @@ class CARTRegressor(TreeRegressor):
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
-        self.min_gain = min_gain
+        self.min_split_gain = min_split_gain
         self.max_leaf_nodes = max_leaf_nodes
         self.prune = prune
-        self.alpha = alpha
-        self.pruning_share = pruning_share
+        self.ccp_alpha = ccp_alpha
+        self.validation_fraction = validation_fraction
         self.missing = missing
         self.unseen = unseen
         self.categorical_features = categorical_features
@@ -493,7 +493,7 @@ class DecisionStumpClassifier(TreeClassifier):
         for them, they follow the most rows, or they are refused.
     class_weight : dict, "balanced" or None, default=None
         What a row of each class weighs.
-    costs : dict or None, default=None
+    misclassification_costs : dict or None, default=None
         What wrong answers cost, {("actual", "predicted"): cost}; those not named cost 1. Used while the tree grows and
         to choose its answers.
     smoothing : "laplace", ("m_estimate", m) or None, default=None
@@ -525,7 +525,7 @@ class DecisionStumpClassifier(TreeClassifier):
         missing: Any = "learned",
         unseen: str = "as_missing",
         class_weight: Any = None,
-        costs: Any = None,
+        misclassification_costs: Any = None,
         smoothing: Any = None,
         categorical_features: Any = None,
         numeric_features: Any = None,
@@ -537,7 +537,7 @@ class DecisionStumpClassifier(TreeClassifier):
         self.missing = missing
         self.unseen = unseen
         self.class_weight = class_weight
-        self.costs = costs
+        self.misclassification_costs = misclassification_costs
         self.smoothing = smoothing
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
@@ -629,7 +629,7 @@ class RandomTreeClassifier(TreeClassifier):
         for them, they follow the most rows, or they are refused.
     class_weight : dict, "balanced" or None, default=None
         What a row of each class weighs.
-    costs : dict or None, default=None
+    misclassification_costs : dict or None, default=None
         What wrong answers cost, {("actual", "predicted"): cost}; those not named cost 1. Used while the tree grows and
         to choose its answers.
     smoothing : "laplace", ("m_estimate", m) or None, default=None
@@ -662,7 +662,7 @@ class RandomTreeClassifier(TreeClassifier):
         missing: Any = "learned",
         unseen: str = "as_missing",
         class_weight: Any = None,
-        costs: Any = None,
+        misclassification_costs: Any = None,
         smoothing: Any = None,
         categorical_features: Any = None,
         numeric_features: Any = None,
@@ -678,7 +678,7 @@ class RandomTreeClassifier(TreeClassifier):
         self.missing = missing
         self.unseen = unseen
         self.class_weight = class_weight
-        self.costs = costs
+        self.misclassification_costs = misclassification_costs
         self.smoothing = smoothing
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features

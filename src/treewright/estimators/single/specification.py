@@ -23,8 +23,8 @@ class Pruning:
     """How a grown tree is cut to size; see `DecisionTreeClassifier` and `C45Classifier` for the choices."""
 
     method: str
-    alpha: float | str
-    pruning_share: float
+    ccp_alpha: float | str
+    validation_fraction: float
     confidence: float
     variant: str
     subtree_raising: bool
@@ -35,7 +35,7 @@ class FittedTree:
     """A tree, and the price of a leaf that it was pruned with, if there was one."""
 
     tree: Tree
-    alpha: float | None = None
+    ccp_alpha: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +46,7 @@ class TreeSpec:
     seed: int
     unseen: str
     class_weight: Any
-    costs: Any
+    misclassification_costs: Any
     smoothing: tuple[str, float] | None
     pruning: Pruning | None
 
@@ -66,13 +66,13 @@ class TreeSpec:
         Classes whose errors cost more weigh more while it grows (altered priors, Breiman et al. 1984); the finished
         tree holds their true weights, and chooses classes by their cost.
         """
-        costs = read_costs(self.costs, list(training.target.classes))
+        costs = read_costs(self.misclassification_costs, list(training.target.classes))
         if costs is None:
             tree = self.grow_unpriced(training)
             return tree if self.smoothing is None else tree.replace(smoothing=self.smoothing)
         priors = altered_priors(costs, training.answers, training.weights)
         tree = self.grow_unpriced(replace(training, weights=training.weights * priors[training.answers]))
-        return reweighed(tree, 1.0 / priors).replace(costs=costs, smoothing=self.smoothing)
+        return reweighed(tree, 1.0 / priors).replace(misclassification_costs=costs, smoothing=self.smoothing)
 
     def grow_unpriced(self, training: Training) -> Tree:
         """The full tree of these rows, where all errors cost the same."""

@@ -33,7 +33,7 @@ class DecisionTreeClassifier(TreeClassifier):
         Least rows, or share of all rows, of a node that is split.
     min_samples_leaf : int or float, default=1
         Least rows, or share of all rows, on both sides of a split. Raise it for noisy data.
-    min_gain : float, default=0.0
+    min_split_gain : float, default=0.0
         Least gain of a split, in the unit of the criterion. At 0 growth goes on without any gain, because a
         useful split may need another one above it.
     max_p_value : float, default=1.0
@@ -46,11 +46,11 @@ class DecisionTreeClassifier(TreeClassifier):
     prune : str or None, default=None
         Cut the grown tree to size by one of the methods of `treewright.prune`: "cost_complexity", the safe choice for
         noisy data, "reduced_error", "error_based", "pessimistic", "minimum_description_length" or "collapse".
-    alpha : float, "cv" or "1se", default="cv"
+    ccp_alpha : float, "cv" or "1se", default="cv"
         For "cost_complexity": the price of a leaf, as a share of all weight; or chosen by ten-fold cross-validation, as
         that of the best tree ("cv"), or of the smallest within a standard error of it ("1se"), which is easier to read.
         Nothing in it is random.
-    pruning_share : float, default=1/3
+    validation_fraction : float, default=1/3
         For "reduced_error": the part of the rows that is held back from growth.
     missing : str, default="learned"
         What becomes of missing values, in training and in prediction: "learned" (the better side of each split),
@@ -62,7 +62,7 @@ class DecisionTreeClassifier(TreeClassifier):
     class_weight : dict, "balanced" or None, default=None
         What a row of each class weighs. "balanced" gives all classes the same total, for rare classes that
         matter.
-    costs : dict or None, default=None
+    misclassification_costs : dict or None, default=None
         What wrong answers cost, {("actual", "predicted"): cost}; those not named cost 1. Used while the tree grows and
         to choose its answers.
     smoothing : "laplace", ("m_estimate", m) or None, default=None
@@ -115,17 +115,17 @@ class DecisionTreeClassifier(TreeClassifier):
         max_depth: int | None = None,
         min_samples_split: int | float = 2,
         min_samples_leaf: int | float = 1,
-        min_gain: float = 0.0,
+        min_split_gain: float = 0.0,
         max_p_value: float = 1.0,
         max_leaf_nodes: int | None = None,
         max_features: int | float | str | None = None,
         prune: str | None = None,
-        alpha: float | str = "cv",
-        pruning_share: float = 1 / 3,
+        ccp_alpha: float | str = "cv",
+        validation_fraction: float = 1 / 3,
         missing: Any = "learned",
         unseen: str = "as_missing",
         class_weight: Any = None,
-        costs: Any = None,
+        misclassification_costs: Any = None,
         smoothing: Any = None,
         categorical_features: Any = None,
         numeric_features: Any = None,
@@ -139,17 +139,17 @@ class DecisionTreeClassifier(TreeClassifier):
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
-        self.min_gain = min_gain
+        self.min_split_gain = min_split_gain
         self.max_p_value = max_p_value
         self.max_leaf_nodes = max_leaf_nodes
         self.max_features = max_features
         self.prune = prune
-        self.alpha = alpha
-        self.pruning_share = pruning_share
+        self.ccp_alpha = ccp_alpha
+        self.validation_fraction = validation_fraction
         self.missing = missing
         self.unseen = unseen
         self.class_weight = class_weight
-        self.costs = costs
+        self.misclassification_costs = misclassification_costs
         self.smoothing = smoothing
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
@@ -182,7 +182,7 @@ class DecisionTreeRegressor(TreeRegressor):
         Least rows, or share of all rows, of a node that is split.
     min_samples_leaf : int or float, default=1
         Least rows, or share of all rows, on both sides of a split. Raise it for noisy data.
-    min_gain : float, default=0.0
+    min_split_gain : float, default=0.0
         Least gain of a split, in the unit of the criterion.
     max_leaf_nodes : int or None, default=None
         Most leaves; the node whose split gains most is split first.
@@ -191,11 +191,11 @@ class DecisionTreeRegressor(TreeRegressor):
     prune : str or None, default=None
         Cut the grown tree to size by one of the methods of `treewright.prune`: "cost_complexity", the safe choice for
         noisy data, "reduced_error" or "collapse".
-    alpha : float, "cv" or "1se", default="cv"
+    ccp_alpha : float, "cv" or "1se", default="cv"
         For "cost_complexity": the price of a leaf, as a share of all weight; or chosen by ten-fold cross-validation, as
         that of the best tree ("cv"), or of the smallest within a standard error of it ("1se"), which is easier to read.
         Nothing in it is random.
-    pruning_share : float, default=1/3
+    validation_fraction : float, default=1/3
         For "reduced_error": the part of the rows that is held back from growth.
     missing : str, default="learned"
         What becomes of missing values, in training and in prediction: "learned" (the better side of each split),
@@ -242,12 +242,12 @@ class DecisionTreeRegressor(TreeRegressor):
         max_depth: int | None = None,
         min_samples_split: int | float = 2,
         min_samples_leaf: int | float = 1,
-        min_gain: float = 0.0,
+        min_split_gain: float = 0.0,
         max_leaf_nodes: int | None = None,
         max_features: int | float | str | None = None,
         prune: str | None = None,
-        alpha: float | str = "cv",
-        pruning_share: float = 1 / 3,
+        ccp_alpha: float | str = "cv",
+        validation_fraction: float = 1 / 3,
         missing: Any = "learned",
         unseen: str = "as_missing",
         categorical_features: Any = None,
@@ -262,12 +262,12 @@ class DecisionTreeRegressor(TreeRegressor):
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
-        self.min_gain = min_gain
+        self.min_split_gain = min_split_gain
         self.max_leaf_nodes = max_leaf_nodes
         self.max_features = max_features
         self.prune = prune
-        self.alpha = alpha
-        self.pruning_share = pruning_share
+        self.ccp_alpha = ccp_alpha
+        self.validation_fraction = validation_fraction
         self.missing = missing
         self.unseen = unseen
         self.categorical_features = categorical_features

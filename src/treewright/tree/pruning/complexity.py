@@ -39,11 +39,11 @@ class ComplexityTable:
         return "\n".join(lines)
 
 
-def complexities_like_rpart(tree: Tree, alpha: float, risks: np.ndarray) -> np.ndarray:
+def complexities_like_rpart(tree: Tree, ccp_alpha: float, risks: np.ndarray) -> np.ndarray:
     """The complexity that rpart gives each node of a binary tree, 0 where it stops before.
 
     rpart settles it while the tree grows: a node is given up when what its subtree can gain at best is not worth
-    `alpha`, and of the nodes below a son only the son itself is tried as a leaf. So its figures are those of the
+    `ccp_alpha`, and of the nodes below a son only the son itself is tried as a leaf. So its figures are those of the
     weakest link except where only a part of a son's subtree should go first.
     """
     complexity = np.zeros(tree.n_nodes)
@@ -56,18 +56,18 @@ def complexities_like_rpart(tree: Tree, alpha: float, risks: np.ndarray) -> np.n
         left, right = _sons(tree, node)
         if phase == 0:
             bound[node] = min(risks[node], complexity[node])
-            if bound[node] <= alpha or tree.kind[node] == SplitKind.LEAF:
-                complexity[node] = alpha
+            if bound[node] <= ccp_alpha or tree.kind[node] == SplitKind.LEAF:
+                complexity[node] = ccp_alpha
                 continue
-            complexity[left] = bound[node] - alpha
+            complexity[left] = bound[node] - ccp_alpha
             waiting += [(node, 1), (left, 0)]
         elif phase == 1:
             gained = max((risks[node] - best_risk[left]) / (n_splits[left] + 1), risks[node] - risks[left])
-            complexity[right] = min(gained, complexity[node]) - alpha
+            complexity[right] = min(gained, complexity[node]) - ccp_alpha
             waiting += [(node, 2), (right, 0)]
         else:
             _settle_complexity(node, left, right, complexity, risks, best_risk, n_splits)
-            if complexity[node] <= alpha:
+            if complexity[node] <= ccp_alpha:
                 best_risk[node], n_splits[node] = risks[node], 0
     return complexity
 
@@ -115,9 +115,9 @@ def complexity_table(tree: Tree, cp: float) -> ComplexityTable:
     """The nested trees of a binary tree as rpart tells them, down to a least complexity."""
     risks = node_risks(tree, "error")
     root = float(risks[0])
-    alpha = cp * root
-    complexity = complexities_like_rpart(tree, alpha, risks)
-    if complexity[0] <= alpha or root <= 0.0:
+    ccp_alpha = cp * root
+    complexity = complexities_like_rpart(tree, ccp_alpha, risks)
+    if complexity[0] <= ccp_alpha or root <= 0.0:
         return ComplexityTable(np.array([complexity[0] / root if root else cp]), np.array([0]), np.array([1.0]))
     # A node is worth no more than the one above it.
     split = np.zeros(tree.n_nodes, dtype=bool)
@@ -126,8 +126,8 @@ def complexity_table(tree: Tree, cp: float) -> ComplexityTable:
             above = int(tree.parent[node])
             if above >= 0:
                 complexity[node] = min(complexity[node], complexity[above])
-            split[node] = complexity[node] > alpha and (above < 0 or split[above])
-    steps = np.unique(np.append(np.round(complexity[split], 15), alpha))[::-1]
+            split[node] = complexity[node] > ccp_alpha and (above < 0 or split[above])
+    steps = np.unique(np.append(np.round(complexity[split], 15), ccp_alpha))[::-1]
     splits, errors = [], []
     for step in steps:
         kept = split & (complexity > step * (1 + 1e-9))

@@ -102,8 +102,8 @@ def training_errors(tree: Tree) -> np.ndarray:
 
     Rows that went whole down several branches count in each for its share only, so that nodes can be compared.
     """
-    if tree.costs is not None:
-        return np.asarray((tree.distribution @ tree.costs).min(axis=1)) * tree.scale
+    if tree.misclassification_costs is not None:
+        return np.asarray((tree.distribution @ tree.misclassification_costs).min(axis=1)) * tree.scale
     return np.asarray(tree.weight - tree.distribution.max(axis=1)) * tree.scale
 
 
@@ -318,13 +318,13 @@ class PruningPath:
 
     Attributes
     ----------
-    alphas : the price per leaf from which on a tree is the best.
+    ccp_alphas : the price per leaf from which on a tree is the best.
     leaves : its number of leaves.
     risks : its share of wrong answers, its mean squared error, or its impurity, on the training rows.
     validation : its share of wrong answers, or its mean squared error, on other rows, if some were given.
     """
 
-    alphas: np.ndarray
+    ccp_alphas: np.ndarray
     leaves: np.ndarray
     risks: np.ndarray
     tree: Tree
@@ -332,22 +332,22 @@ class PruningPath:
     validation: np.ndarray | None = None
 
     def __len__(self) -> int:
-        return len(self.alphas)
+        return len(self.ccp_alphas)
 
     @property
     def prices(self) -> np.ndarray:
         """A price for each step of the sequence: the geometric mean of those where it begins and ends."""
-        return np.append(np.sqrt(self.alphas[:-1] * self.alphas[1:]), np.inf)
+        return np.append(np.sqrt(self.ccp_alphas[:-1] * self.ccp_alphas[1:]), np.inf)
 
     @property
     def trees(self) -> list[Tree]:
         """All trees of the sequence, each nested in the one before."""
         slack = SAME_PRICE * max(abs(float(self.risks[-1])), 1e-300)
-        return [cut(self.tree, self.node_alphas <= alpha + slack) for alpha in self.alphas]
+        return [cut(self.tree, self.node_alphas <= ccp_alpha + slack) for ccp_alpha in self.ccp_alphas]
 
     def as_dict(self) -> dict[str, np.ndarray]:
         """The table by columns, for a frame or a plot."""
-        columns = {"leaves": self.leaves, "alpha": self.alphas, "training_error": self.risks}
+        columns = {"leaves": self.leaves, "ccp_alpha": self.ccp_alphas, "training_error": self.risks}
         return columns if self.validation is None else {**columns, "validation_error": self.validation}
 
     def __repr__(self) -> str:
@@ -371,17 +371,17 @@ def weakest_links(tree: Tree, risk: str = "error") -> tuple[np.ndarray, PruningP
 
     n = tree.n_nodes
     risks = node_risks(tree, risk)
-    alphas, steps = np.full(n, np.inf), np.empty((n, 3))
+    ccp_alphas, steps = np.full(n, np.inf), np.empty((n, 3))
     room = (np.empty(n), np.empty(n, np.int64), np.empty(n), *(np.empty(n, np.int64) for _ in range(3)))
     links = (tree.parent, tree.first_child, tree.n_children)
-    n_steps = choose_form(n)(order_of_pruning)(*links, risks, *room, alphas, steps)
+    n_steps = choose_form(n)(order_of_pruning)(*links, risks, *room, ccp_alphas, steps)
     leaf = tree.kind == SplitKind.LEAF
     whole = np.array([[0.0, tree.n_leaves, risks[leaf].sum()]])
     steps = np.concatenate([whole, steps[:n_steps]])
     # Steps of one price are one step; the last of them counts.
     last = np.append(np.diff(steps[:, 0]) > SAME_PRICE * max(abs(risks[0]), 1e-300), True)
-    path = PruningPath(steps[last, 0], steps[last, 1].astype(np.int64), steps[last, 2], tree, alphas)
-    return alphas, path
+    path = PruningPath(steps[last, 0], steps[last, 1].astype(np.int64), steps[last, 2], tree, ccp_alphas)
+    return ccp_alphas, path
 
 
 def validate_path(
@@ -407,7 +407,11 @@ def loss_at(tree: Tree, answers: np.ndarray, weights: np.ndarray) -> Callable[[n
 
 def _cost_matrix(tree: Tree) -> np.ndarray:
     """What each answer costs for each class; 1 for every wrong one unless the tree knows better."""
-    return tree.costs if tree.costs is not None else 1.0 - np.eye(len(tree.target.classes))
+    return (
+        tree.misclassification_costs
+        if tree.misclassification_costs is not None
+        else 1.0 - np.eye(len(tree.target.classes))
+    )
 
 
 def _losses(tree: Tree, values: np.ndarray, answers: np.ndarray) -> np.ndarray:
@@ -418,11 +422,11 @@ def _losses(tree: Tree, values: np.ndarray, answers: np.ndarray) -> np.ndarray:
     return np.asarray(_cost_matrix(tree)[answers, tree.labels_for(said)])
 
 
-def prune_by_cost_complexity(tree: Tree, alpha: float, risk: str = "error") -> Tree:
-    """The smallest tree with the least risk plus alpha per leaf (Breiman et al. 1984)."""
-    alphas, _ = weakest_links(tree, risk)
+def prune_by_cost_complexity(tree: Tree, ccp_alpha: float, risk: str = "error") -> Tree:
+    """The smallest tree with the least risk plus ccp_alpha per leaf (Breiman et al. 1984)."""
+    ccp_alphas, _ = weakest_links(tree, risk)
     slack = SAME_PRICE * max(abs(float(node_risks(tree, risk)[0])), 1e-300)
-    return cut(tree, alphas <= alpha + slack)
+    return cut(tree, ccp_alphas <= ccp_alpha + slack)
 
 
 def levels_of(tree: Tree) -> list[np.ndarray]:
@@ -460,21 +464,21 @@ def _no_worse_as_leaf(
 
 
 def losses_by_price(
-    tree: Tree, alphas: np.ndarray, prices: np.ndarray, leaves: np.ndarray, loss: Callable[[np.ndarray], np.ndarray]
+    tree: Tree, ccp_alphas: np.ndarray, prices: np.ndarray, leaves: np.ndarray, loss: Callable[[np.ndarray], np.ndarray]
 ) -> np.ndarray:
     """For each of the ascending prices per leaf, the rows' losses and squared losses in the tree pruned at it.
 
-    `alphas` are those of `weakest_links`, `leaves` tells each row's leaf in the whole tree, and `loss` gives every
+    `ccp_alphas` are those of `weakest_links`, `leaves` tells each row's leaf in the whole tree, and `loss` gives every
     row's loss at a node of its own. A node answers for a row from its own price up to that of its parent, so one
     way from the leaves to the root serves all prices.
     """
     sums = np.zeros((len(prices) + 1, 2))
     node = np.array(leaves)
     begins = np.zeros(len(node), dtype=np.int64)
-    slack = SAME_PRICE * max(float(np.max(alphas[np.isfinite(alphas)], initial=0.0)), 1e-300)
+    slack = SAME_PRICE * max(float(np.max(ccp_alphas[np.isfinite(ccp_alphas)], initial=0.0)), 1e-300)
     while (node >= 0).any():
         above = np.where(node >= 0, tree.parent[node], -1)
-        ends = np.where(above >= 0, np.searchsorted(prices, alphas[above] - slack), len(prices))
+        ends = np.where(above >= 0, np.searchsorted(prices, ccp_alphas[above] - slack), len(prices))
         here = (node >= 0) & (ends > begins)
         lost = loss(np.where(node >= 0, node, 0))[here]
         for power in (0, 1):

@@ -305,7 +305,7 @@ def prune_and_raise(table, tree, arena, branches, stack, frames, starts, bounds,
             as_tree += tree.estimate[first + b]
         as_leaf = estimate(tree.distribution[node], bounds)
         child = first + largest_branch(tree, node)
-        # Of no use unless it is below these; the bounds of nearly hopeless leaves are not quite monotone.
+        # Of no use unless it is below these; the bounds of nearly hopeless leaves are not quite monotonic.
         enough = max(as_tree + SLACK, as_leaf - SLACK) + 1.0
         own = first_start + child - first
         parts_of = (complete, starts[first_start], starts[own], starts[own + 1], top)

@@ -51,10 +51,12 @@ def take_out(node, heap, place, prices, size):
 
 
 @entry
-def order_of_pruning(parent, first_child, n_children, risk, below, leaves, prices, heap, place, stack, alphas, steps):
+def order_of_pruning(
+    parent, first_child, n_children, risk, below, leaves, prices, heap, place, stack, ccp_alphas, steps
+):
     """Prune the tree link by link, the weakest first, until the root is left.
 
-    Fills `alphas` with the price at which each inner node disappears or becomes a leaf, and `steps` with a line per
+    Fills `ccp_alphas` with the price at which each inner node disappears or becomes a leaf, and `steps` with a line per
     step: the price, the leaves left, and the risk left. The other arrays are room to work in, one entry per node.
     Returns the number of steps.
     """
@@ -71,11 +73,11 @@ def order_of_pruning(parent, first_child, n_children, risk, below, leaves, price
             place[node] = size
             size += 1
             sift(heap, place, prices, size - 1, size)
-    alpha = 0.0
+    ccp_alpha = 0.0
     n_steps = 0
     while size > 0:
         weakest = heap[0]
-        alpha = max(alpha, prices[weakest])
+        ccp_alpha = max(ccp_alpha, prices[weakest])
         saved, fewer = risk[weakest] - below[weakest], leaves[weakest] - 1
         above = weakest
         while above >= 0:
@@ -93,10 +95,10 @@ def order_of_pruning(parent, first_child, n_children, risk, below, leaves, price
             if n_children[node] == 0 or place[node] < 0:
                 continue
             size = take_out(node, heap, place, prices, size)
-            alphas[node] = alpha
+            ccp_alphas[node] = ccp_alpha
             for child in range(first_child[node], first_child[node] + n_children[node]):
                 stack[waiting] = child
                 waiting += 1
-        steps[n_steps, 0], steps[n_steps, 1], steps[n_steps, 2] = alpha, leaves[0], below[0]
+        steps[n_steps, 0], steps[n_steps, 1], steps[n_steps, 2] = ccp_alpha, leaves[0], below[0]
         n_steps += 1
     return n_steps
