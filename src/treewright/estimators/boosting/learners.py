@@ -487,7 +487,7 @@ class GradientBoostingClassifier(ClassAnswers, Boosting):
     validation_loss_ : ndarray
         The loss on the validation set after each round; of folds the mean.
     evals_result_ : dict
-        The same and the metrics of `eval_metric`, as lists: {"validation": {"log_loss": [...]}}; empty without validation.
+        The same and the metrics of `eval_metric`, as {"validation": {"log_loss": [...]}}; empty without validation.
     best_iteration_, best_score_ : int and float, or None
         The number of rounds with the least validation loss, and that loss.
     feature_importances_ : ndarray
@@ -727,7 +727,7 @@ class GradientBoostingRegressor(NumberAnswers, Boosting):
     validation_loss_ : ndarray
         The loss on the validation set after each round; of folds the mean.
     evals_result_ : dict
-        The same and the metrics of `eval_metric`, as lists: {"validation": {"log_loss": [...]}}; empty without validation.
+        The same and the metrics of `eval_metric`, as {"validation": {"log_loss": [...]}}; empty without validation.
     best_iteration_, best_score_ : int and float, or None
         The number of rounds with the least validation loss, and that loss.
     feature_importances_ : ndarray
