@@ -6,12 +6,11 @@ import pickle
 import subprocess
 import sys
 import warnings
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 from scipy.stats import chisquare
 from sklearn import config_context
@@ -31,6 +30,9 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from sample_tables import answers, target_of
+from sample_tables import mixed_table as table_of_numbered_classes
+from table_forms import FORMS, WITHOUT_NAMES, columns_of
 from treewright import (
     BaggingClassifier,
     BaggingRegressor,
@@ -50,24 +52,10 @@ from treewright import (
 )
 from treewright.ensembles.columns import take_columns, take_rows
 
+mixed_table = partial(table_of_numbered_classes, class_names=("low", "middle", "top"))
+
 BAGS = (BaggingClassifier, BaggingRegressor)
 ALL = (*BAGS, RandomSubspaceClassifier, RandomSubspaceRegressor)
-
-
-def mixed_table(n_rows: int, seed: int = 0, gaps: float = 0.2) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
-    """Numbers, text and gaps; a class of three and a number that follow from them with noise."""
-    random = np.random.default_rng(seed)
-    frame = pd.DataFrame(
-        {
-            "size": random.normal(size=n_rows),
-            "age": random.integers(1, 60, n_rows).astype(float),
-            "kind": np.array(["ash", "elm", "fir"])[random.integers(0, 3, n_rows)],
-            "wet": pd.array(random.random(n_rows) < 0.4, dtype="boolean"),
-        }
-    )
-    hidden = frame["size"] + 0.03 * frame["age"] + 1.5 * (frame["kind"] == "elm") + random.normal(size=n_rows) * 0.5
-    names = np.array(["low", "middle", "top"])[np.digitize(hidden, [0.5, 1.5])]
-    return frame.mask(random.random(frame.shape) < gaps), names, hidden.to_numpy()
 
 
 def number_table(n_rows: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -77,28 +65,10 @@ def number_table(n_rows: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np
     return X, np.array(["a", "b", "c"])[np.digitize(hidden, [-0.5, 0.8])], hidden
 
 
-def target_of(learner: Any, table: tuple[Any, np.ndarray, np.ndarray]) -> np.ndarray:
-    return table[1] if "Classifier" in learner.__name__ else table[2]
-
-
-def answers(model: Any, X: Any) -> np.ndarray:
-    return model.predict_proba(X) if hasattr(model, "predict_proba") else model.predict(X)
-
-
 def frames_of(frame: pd.DataFrame) -> dict[str, Any]:
     """The same table in every form that a user may have it in."""
-    columns = {name: [None if pd.isna(cell) else cell for cell in frame[name]] for name in frame}
-    rows = list(zip(*columns.values(), strict=True))
-    return {
-        "pandas": frame,
-        "polars": pl.DataFrame(columns, strict=False),
-        "lazy": pl.DataFrame(columns, strict=False).lazy(),
-        "arrow": pa.table(columns),
-        "dict": columns,
-        "dicts": [dict(zip(columns, row, strict=True)) for row in rows],
-        "rows": [list(row) for row in rows],
-        "array": np.array(rows, dtype=object),
-    }
+    columns = columns_of(frame)
+    return {form: make(columns) for form, make in FORMS.items()} | {"pandas": frame}
 
 
 @pytest.mark.parametrize(
@@ -399,7 +369,7 @@ def test_all_forms_of_a_table_give_the_same_members(base, twice):
     for form, table in tables.items():
         model = BaggingClassifier(base, **options).fit(table, y)
         np.testing.assert_allclose(model.predict_proba(table), expected, atol=1e-12, err_msg=form)
-        assert hasattr(model, "feature_names_in_") == (form not in ("rows", "array"))
+        assert hasattr(model, "feature_names_in_") == (form not in WITHOUT_NAMES)
 
 
 @pytest.mark.parametrize("form", ["pandas", "polars", "arrow", "dict"])
@@ -759,7 +729,7 @@ def test_rows_and_columns_are_taken_alike_from_every_form():
     rows, places = np.array([3, 3, 0, 7]), np.array([0, 2, 2])
     expected = TablePreparer().fit(frame.iloc[:8]).transform(frame.iloc[:8])
     for form, table in frames_of(frame.iloc[:8]).items():
-        if form in ("lazy", "dict", "dicts"):
+        if form in ("polars lazy", "dict", "dict of series", "rows"):
             continue
         assert len(take_rows(table, rows)) == 4
         taken = take_columns(table, places)

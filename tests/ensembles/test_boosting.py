@@ -12,7 +12,7 @@ import pytest
 from sklearn import datasets as scikit
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from boosted_tables import BOTH, answers, mixed_table, target_of
+from sample_tables import answers, mixed_table, target_of
 from treewright import DecisionTreeRegressor, GradientBoostingClassifier, GradientBoostingRegressor
 from treewright.ensembles.losses import (
     Exponential,
@@ -25,6 +25,8 @@ from treewright.ensembles.losses import (
     Tweedie,
     weighted_quantile,
 )
+
+BOTH = (GradientBoostingClassifier, GradientBoostingRegressor)
 
 SMOOTH: list[tuple[Loss, np.ndarray]] = [
     (Squared(), np.array([1.5, -2.0, 0.3])),

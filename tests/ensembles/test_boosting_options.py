@@ -16,7 +16,7 @@ from sklearn import datasets as scikit
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from boosted_tables import BOTH, answers, mixed_table, target_of
+from sample_tables import answers, mixed_table, target_of
 from treewright import GradientBoostingClassifier, GradientBoostingRegressor, show
 from treewright.ensembles import boost_growth
 from treewright.ensembles.boost_options import read_interactions
@@ -28,6 +28,7 @@ from treewright.growth.forest_engine import choose_forest_form
 from treewright.growth.forest_walk import BYTE_MASK, COLUMN_MASK, COLUMN_SHIFT, CUT_SHIFT, MOVED_UP
 from treewright.table.column import Column, Kind
 
+BOTH = (GradientBoostingClassifier, GradientBoostingRegressor)
 GROWTHS = ("best", "level", "oblivious")
 
 
@@ -49,7 +50,7 @@ def paths_of(tree: Any) -> list[set[int]]:
 @pytest.mark.parametrize("growth", GROWTHS)
 def test_every_growth_learns_and_is_the_same_for_any_number_of_threads(learner, growth, monkeypatch):
     monkeypatch.setattr(boost_engine, "MIN_CODES_FOR_THREADS", 0)
-    table = mixed_table(9000)
+    table = mixed_table(9000, with_wet=False)
     y = target_of(learner, table)
     parameters = {"n_estimators": 12, "growth": growth, "column_sample": {"level": 0.9, "node": 0.9}, "random_state": 1}
     models = [learner(**parameters, n_jobs=n_jobs).fit(table[0], y) for n_jobs in (1, 2, 3)]

@@ -11,14 +11,13 @@ from typing import Any
 
 import joblib
 import numpy as np
-import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 from sklearn import datasets as scikit
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from sample_tables import answers, mixed_table, target_of
+from table_forms import FORMS, columns_of
 from treewright import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
@@ -36,29 +35,6 @@ from treewright.tree.grow import answers_of
 from treewright.tree.tree_list import TreeList
 
 FORESTS = (RandomForestClassifier, RandomForestRegressor, ExtraTreesClassifier, ExtraTreesRegressor)
-
-
-def mixed_table(n_rows: int, seed: int = 0, gaps: float = 0.2) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
-    """Numbers, text and gaps; a class of two or three, and a number, that follow from them with noise."""
-    random = np.random.default_rng(seed)
-    frame = pd.DataFrame(
-        {
-            "size": random.normal(size=n_rows),
-            "age": random.integers(1, 60, n_rows).astype(float),
-            "kind": np.array(["ash", "elm", "fir", "oak", "yew"])[random.integers(0, 5, n_rows)],
-            "wet": pd.array(random.random(n_rows) < 0.4, dtype="boolean"),
-        }
-    )
-    hidden = frame["size"] + 0.03 * frame["age"] + 1.5 * (frame["kind"] == "elm") + random.normal(size=n_rows) * 0.5
-    return frame.mask(random.random(frame.shape) < gaps), np.digitize(hidden, [0.5, 1.5]), hidden.to_numpy()
-
-
-def target_of(learner: Any, table: tuple[pd.DataFrame, np.ndarray, np.ndarray]) -> np.ndarray:
-    return table[1] if "Classifier" in learner.__name__ else table[2]
-
-
-def answers(model: Any, X: Any) -> np.ndarray:
-    return model.predict_proba(X) if hasattr(model, "predict_proba") else model.predict(X)
 
 
 @pytest.mark.parametrize("learner", FORESTS)
@@ -205,10 +181,9 @@ def test_plain_kernels_grow_the_same_forest_as_compiled_ones(learner, monkeypatc
 def test_all_frame_libraries_give_the_same_forest(learner):
     frame, _, _ = table = mixed_table(200)
     y = target_of(learner, table)
-    columns = {name: [None if pd.isna(cell) else cell for cell in frame[name]] for name in frame}
-    tables = [frame, pl.DataFrame(columns, strict=False), pa.table(columns), columns]
     expected = answers(learner(n_estimators=3, random_state=0).fit(frame, y), frame)
-    for other in tables[1:]:
+    for form in ("polars", "arrow", "dict"):
+        other = FORMS[form](columns_of(frame))
         model = learner(n_estimators=3, random_state=0).fit(other, y)
         np.testing.assert_array_equal(answers(model, other), expected)
 
