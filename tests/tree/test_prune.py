@@ -274,12 +274,11 @@ def test_a_learner_chooses_the_price_of_a_leaf_by_cross_validation():
     ("learner", "sentence"),
     [
         (DecisionTreeClassifier(prune="magic"), "prune is 'magic'; give one of 'cost_complexity'"),
-        (DecisionTreeClassifier(prune="reduced_error"), None),
         (DecisionTreeClassifier(prune="reduced_error", pruning_share=0.9), "pruning_share is 0.9; give"),
         (C45Classifier(variant="r8"), "variant is 'r8'; give"),
         (DecisionTreeClassifier(prune="cost_complexity", alpha=-1), "alpha=-1 must be"),
         (DecisionTreeClassifier(prune="cost_complexity", alpha="best"), "alpha is 'best'; give a number"),
-        (C45Classifier(prune="error_based", confidence=0), None),
+        (C45Classifier(prune="error_based", confidence=-0.1), "confidence=-0.1 must be a number from 0 to 1"),
         (C45Classifier(prune="error_based", confidence="x"), "confidence='x' must be"),
         (DecisionTreeRegressor(prune="pessimistic"), "which counts wrong classes"),
     ],
@@ -287,11 +286,25 @@ def test_a_learner_chooses_the_price_of_a_leaf_by_cross_validation():
 def test_pruning_that_cannot_be_done_is_refused_at_fit(learner, sentence):
     X, y = noisy(60)
     y = X[:, 0] if isinstance(learner, DecisionTreeRegressor) else y
-    if sentence is None:
-        assert learner.fit(X, y).tree_.n_leaves >= 1
-        return
     with pytest.raises(ValueError, match=sentence):
         learner.fit(X, y)
+    assert not hasattr(learner, "tree_")
+
+
+@pytest.mark.parametrize(("share", "least"), [(1 / 2, 2), (1 / 3, 3), (1 / 10, 10)])
+def test_rows_too_few_to_set_a_share_aside_are_refused_at_fit(share, least):
+    X, y = noisy(least)
+    learner = DecisionTreeClassifier(prune="reduced_error", pruning_share=share)
+    with pytest.raises(ValueError, match=f"reduced_error pruning needs at least {least} rows .* not {least - 1}"):
+        learner.fit(X[1:], y[1:])
+    assert not hasattr(learner, "tree_")
+    assert learner.fit(X, y).tree_.root.rows == least - 1
+
+
+def test_at_a_confidence_of_zero_nothing_is_worth_a_split():
+    X, y = noisy(60)
+    assert C45Classifier().fit(X, y).tree_.n_leaves > 1
+    assert C45Classifier(confidence=0).fit(X, y).tree_.n_leaves == 1
 
 
 @pytest.mark.parametrize("variant", ["j48", "c4.5r8"])
