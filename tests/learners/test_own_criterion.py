@@ -12,6 +12,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 
+from own_criteria import tsallis
 from treewright import (
     AdaBoostClassifier,
     BaggingClassifier,
@@ -53,11 +54,6 @@ def gini_by_loop(weights):
 def own_entropy(weights):
     shares = weights[weights > 0] / weights.sum()
     return -(shares * np.log2(shares)).sum()
-
-
-def tsallis(weights):
-    """Tsallis entropy with q = 1.5."""
-    return (1 - ((weights / weights.sum()) ** 1.5).sum()) / 0.5
 
 
 def by_comprehension(weights):

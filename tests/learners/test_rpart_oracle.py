@@ -8,18 +8,17 @@ from __future__ import annotations
 import json
 import math
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from treewright import C45Classifier, CARTClassifier, CARTRegressor, complexity_table, prune, read_table
+from treewright import C45Classifier, CARTClassifier, CARTRegressor, complexity_table, prune
 from treewright.show.text import draw
 from treewright.table import read_frame
 from treewright.tree.prune import error_bounds, extra_errors
+from weka_tables import ORACLES, load_weka_table
 
-ORACLES = Path(__file__).parents[1] / "oracles"
 RPART: dict[str, Any] = json.loads((ORACLES / "rpart.json").read_text(encoding="utf-8"))
 NAMES = [name for name in RPART if not name.startswith("_")]
 
@@ -31,9 +30,7 @@ FIRST = {"soybean": ["int-discolor", "canker-lesion"]}
 @cache
 def load(name: str) -> tuple[Any, Any, np.ndarray]:
     """The table, its last column as the target, and the rows that rpart uses: those with some value in the table."""
-    frame = read_table(ORACLES / "weka" / f"{name}.arff.gz")
-    target = frame.columns[-1]
-    X, y = frame.drop(target), frame[target]
+    X, y = load_weka_table(name)
     first = FIRST.get(name, [])
     X = X[[*first, *(column for column in X.columns if column not in first)]]
     return X, y, ~np.isnan(read_frame(X).values).all(axis=1)
