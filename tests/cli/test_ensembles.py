@@ -85,6 +85,7 @@ def test_numbers_are_predicted_with_an_interval_and_out_of_bag(run: Runner) -> N
     assert "Out of bag: R2 0.9" in out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["voting", "stacking", "averaging"])
 def test_members_of_different_kinds_are_named(run: Runner, model: str) -> None:
     words = ("fit", "iris", "-m", model, "--folds", "2")

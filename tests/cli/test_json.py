@@ -16,13 +16,14 @@ import treewright
 from treewright import datasets
 
 Runner = Callable[..., Any]
+COMPILED = {"TREEWRIGHT_COMPILE": "1"}
 
 
 @pytest.mark.parametrize(
     ("data", "model", "learner"), [("iris", "cart", "CARTClassifier"), ("edible", "id3", "ID3Classifier")]
 )
 def test_the_accuracy_is_that_of_a_direct_cross_validation(run: Runner, data: str, model: str, learner: str) -> None:
-    told = run("fit", data, "--model", model, "--folds", "5", "--seed", "3", "--json").described()
+    told = run("fit", data, "--model", model, "--folds", "5", "--seed", "3", "--json", **COMPILED).described()
     table = datasets.load(data)
     folds = StratifiedKFold(5, shuffle=True, random_state=3)
     answers = cross_val_predict(getattr(treewright, learner)(), table.X, table.y, cv=folds)
@@ -44,7 +45,7 @@ def test_the_baseline_is_that_of_the_most_frequent_class(run: Runner, data: str)
 
 def test_the_figures_for_numbers_are_those_of_a_direct_cross_validation(run: Runner) -> None:
     options = ("--target", "petal_width", "--max-depth", "3", "--folds", "4", "--seed", "1", "--json")
-    told = run("fit", "iris", *options).described()
+    told = run("fit", "iris", *options, **COMPILED).described()
     frame = datasets.load_iris().frame
     X, y = frame.drop("petal_width"), frame["petal_width"]
     folds = KFold(4, shuffle=True, random_state=1)

@@ -140,6 +140,7 @@ def test_one_perfect_row_does_not_decide() -> None:
     assert model.weights_.sum() == pytest.approx(1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_the_default_set_reads_mixed_tables_of_every_library(library: str) -> None:
     table = colours_and_sizes(90)
@@ -152,6 +153,7 @@ def test_the_default_set_reads_mixed_tables_of_every_library(library: str) -> No
     np.testing.assert_allclose(regressors[0].predict(NEW), regressors[1].predict(make(NEW)))
 
 
+@pytest.mark.slow
 def test_the_posterior_prints_as_a_table_and_diversity_decomposes() -> None:
     orchard = datasets.load_orchard()
     model = BayesianAveragingClassifier().fit(orchard.X, orchard.y)
@@ -165,6 +167,7 @@ def test_the_posterior_prints_as_a_table_and_diversity_decomposes() -> None:
     assert found.joint_error == pytest.approx(found.mean_error - found.ambiguity)
 
 
+@pytest.mark.slow
 def test_two_rows_and_rare_classes_are_learned() -> None:
     assert BayesianAveragingClassifier().fit([[1.0], [2.0]], ["a", "b"]).predict([[0.0]]).shape == (1,)
     assert BayesianAveragingRegressor().fit([[1.0], [2.0]], [1.0, 2.0]).predict([[1.0]]).shape == (1,)

@@ -116,6 +116,7 @@ def test_columns_are_drawn_with_or_without_replacement(size, n_seen, twice):
     assert [member.n_features_in_ for member in model.estimators_] == [n_seen] * 60
 
 
+@pytest.mark.slow
 def test_every_choice_of_columns_is_as_likely():
     X, y, _ = number_table(10)
     model = RandomSubspaceClassifier(DecisionTreeClassifier(max_depth=0), n_estimators=2000, random_state=0).fit(X, y)
@@ -345,6 +346,7 @@ def test_other_members_do_not_depend_on_threads_either(base):
         np.testing.assert_array_equal(other, first)
 
 
+@pytest.mark.slow
 def test_another_process_fits_the_same_members():
     code = (
         "import numpy as np; from treewright import BaggingClassifier, datasets;"
@@ -594,6 +596,7 @@ def test_settings_of_scikit_learn_hold_in_every_member():
     assert seen == [True] * 3
 
 
+@pytest.mark.slow
 def test_an_interrupt_stops_soon_and_leaves_the_model_as_it_was():
     code = (
         "import numpy as np; from treewright import BaggingClassifier, DecisionTreeClassifier\n"
@@ -611,6 +614,7 @@ def test_an_interrupt_stops_soon_and_leaves_the_model_as_it_was():
     assert printed_by(code) == ["['fitting members: 0 of 200'] True"]
 
 
+@pytest.mark.slow
 def test_an_interrupt_does_not_wait_for_a_member_that_takes_long():
     code = """
 import os, signal, threading

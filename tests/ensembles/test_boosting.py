@@ -140,6 +140,7 @@ def test_leaves_answer_medians_of_all_their_rows_however_they_were_grown(options
         scores += answers_of_tree
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", BOTH)
 @pytest.mark.parametrize("weights", ["none", "badly scaled"])
 def test_the_same_seed_gives_the_same_bits_for_any_number_of_threads(learner, weights):
@@ -262,6 +263,7 @@ def test_two_fits_at_once_agree():
             np.testing.assert_array_equal(other, alone)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("choice", "expected"), [("keep", "kept True"), ("drop", "stopped False")])
 def test_an_interrupt_keeps_the_trees_so_far_if_asked(choice, expected):
     code = (

@@ -46,6 +46,7 @@ def paths_of(tree: Any) -> list[set[int]]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", BOTH)
 @pytest.mark.parametrize("growth", GROWTHS)
 def test_every_growth_learns_and_is_the_same_for_any_number_of_threads(learner, growth, monkeypatch):
@@ -686,6 +687,7 @@ def test_a_column_of_many_categories_that_tell_nothing_does_little_harm(paramete
     assert spoiled > plain - 0.03
 
 
+@pytest.mark.slow
 def test_steps_are_larger_for_many_classes():
     X, y = scikit.load_iris(return_X_y=True)
     many = GradientBoostingClassifier(random_state=0).fit(X, y)

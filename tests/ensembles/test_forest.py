@@ -56,6 +56,7 @@ def test_the_same_seed_gives_the_same_bits_for_any_number_of_threads(learner, we
         np.testing.assert_array_equal(answers(model, table[0][:7]), answers(first, table[0])[:7])
 
 
+@pytest.mark.slow
 def test_another_process_grows_the_same_forest():
     code = (
         "import numpy as np; from treewright import RandomForestClassifier, datasets;"
@@ -303,6 +304,7 @@ def test_out_of_bag_answers_stand_in_the_rows_of_the_users_table():
     assert np.isfinite(model.oob_prediction_[30:]).all()
 
 
+@pytest.mark.slow
 def test_fits_at_the_same_time_agree():
     table = mixed_table(2000)
 
@@ -318,6 +320,7 @@ def test_fits_at_the_same_time_agree():
         np.testing.assert_array_equal(other, alone)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no fork")
 def test_a_forked_worker_grows_the_same_forest():
     code = (
@@ -333,6 +336,7 @@ def test_a_forked_worker_grows_the_same_forest():
     assert subprocess.run([sys.executable, "-W", "ignore", "-c", code], timeout=120, check=False).returncode == 0
 
 
+@pytest.mark.slow
 def test_an_interrupt_stops_growth_soon_and_leaves_the_model_as_it_was():
     code = (
         "import numpy as np; from treewright import RandomForestRegressor\n"

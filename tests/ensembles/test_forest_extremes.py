@@ -165,6 +165,7 @@ def test_another_criterion_is_no_matter_where_no_tree_is_added():
         np.testing.assert_array_equal(tree.distribution, before)
 
 
+@pytest.mark.slow
 def test_an_interrupt_does_not_wait_for_a_tree_that_is_not_grown_in_bytes():
     code = (
         "import os, numpy as np; from treewright import RandomForestClassifier\n"

@@ -58,6 +58,7 @@ def test_the_same_regressors_are_stacked_as_in_scikit_learn() -> None:
     assert ours.score(X, y) == pytest.approx(theirs.score(X, y))
 
 
+@pytest.mark.slow
 def test_columns_pass_through_prepared() -> None:
     orchard = datasets.load_orchard()
     model = StackingClassifier(passthrough=True).fit(orchard.X, orchard.y)
@@ -87,6 +88,7 @@ def test_stacking_finds_the_member_that_knows() -> None:
     assert abs(stump) < 0.02
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_the_default_set_reads_mixed_tables_of_every_library(library: str) -> None:
     table = colours_and_sizes(90)

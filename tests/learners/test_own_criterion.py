@@ -186,6 +186,7 @@ def test_a_deviance_may_leave_out_what_no_split_changes(n_rows):
     assert own.impurity[0] < 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_classes", [2, 5])
 def test_large_tables_and_many_threads_give_the_tree_of_the_known_criterion(monkeypatch, n_classes):
     monkeypatch.setenv("TREEWRIGHT_COMPILE", "1")
@@ -291,6 +292,7 @@ def test_every_learner_with_a_criterion_takes_a_function(form):
         assert_same_tree(own.tree_, learner(criterion="squared_error", **choices).fit(X, signal).tree_)
 
 
+@pytest.mark.slow
 def test_cart_prunes_by_ones_own_impurity(form):
     X, signal, _ = table(60 if form == "0" else 150, seed=9)
     own = CARTRegressor(criterion=own_mse).fit(X, signal)
