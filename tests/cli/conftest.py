@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -22,6 +24,13 @@ class Run:
     code: int
     out: str
     err: str
+
+    def described(self) -> dict[str, Any]:
+        """What `--json` printed, and nothing went wrong."""
+        assert (self.code, self.err) == (0, "")
+        description = json.loads(self.out)
+        assert isinstance(description, dict)
+        return description
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -16,13 +15,6 @@ from treewright import datasets
 
 Runner = Callable[..., Any]
 COMPILED = {"TREEWRIGHT_COMPILE": "1"}
-
-
-def described(result: Any) -> dict[str, Any]:
-    assert (result.code, result.err) == (0, "")
-    answer = json.loads(result.out)
-    assert isinstance(answer, dict)
-    return answer
 
 
 def joined(out: str) -> str:
@@ -41,7 +33,7 @@ def joined(out: str) -> str:
 )
 def test_figures_are_those_of_the_learner(run: Runner, model: str, learner: Any) -> None:
     words = ("fit", "iris", "-m", model, "--trees", "7", "--folds", "3", "--seed", "5", "--json")
-    told = described(run(*words, **COMPILED))
+    told = run(*words, **COMPILED).described()
     iris = datasets.load_iris()
     one = learner(n_estimators=7, random_state=5)
     folds = StratifiedKFold(3, shuffle=True, random_state=5)
@@ -63,7 +55,7 @@ def test_figures_are_those_of_the_learner(run: Runner, model: str, learner: Any)
 )
 def test_the_out_of_bag_score_is_told_where_rows_are_drawn(run: Runner, model: str, learner: Any) -> None:
     words = ("fit", "orchard", "-m", model, "--trees", "20", "--folds", "2")
-    told = described(run(*words, "--json", **COMPILED))
+    told = run(*words, "--json", **COMPILED).described()
     orchard = datasets.load_orchard()
     fitted = learner(n_estimators=20, oob_score=True, random_state=0).fit(orchard.X, orchard.frame[["scab"]])
     assert told["out_of_bag_score"] == fitted.oob_score_
@@ -93,11 +85,12 @@ def test_numbers_are_predicted_with_an_interval_and_out_of_bag(run: Runner) -> N
     assert "Out of bag: R2 0.9" in out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["voting", "stacking", "averaging"])
 def test_members_of_different_kinds_are_named(run: Runner, model: str) -> None:
     words = ("fit", "iris", "-m", model, "--folds", "2")
     assert "nearest (KNeighborsClassifier), tree (CARTClassifier), svm" in joined(run(*words, **COMPILED).out)
-    told = described(run(*words, "--json", **COMPILED))
+    told = run(*words, "--json", **COMPILED).described()
     assert list(told["members"]) == ["nearest", "tree", "svm"]
     assert ("weights" in told) == (model == "averaging")
     if model == "averaging":
@@ -108,14 +101,14 @@ def test_members_of_different_kinds_are_named(run: Runner, model: str) -> None:
 def test_options_reach_the_trees_of_an_ensemble(run: Runner, model: str) -> None:
     words = ("fit", "orchard", "-m", model, "--trees", "4", "--folds", "2", "--json")
     for depth in (1, 2):
-        told = described(run(*words, "--max-depth", str(depth), "--missing", "majority"))
+        told = run(*words, "--max-depth", str(depth), "--missing", "majority").described()
         assert 2**depth - 1 <= told["mean_n_leaves"] <= 2**depth
 
 
 def test_boosted_trees_are_stumps_for_classes_and_deeper_for_numbers(run: Runner) -> None:
     words = ("fit", "iris", "-m", "adaboost", "--trees", "3", "--folds", "2", "--criterion")
-    assert described(run(*words, "information_gain", "--json"))["mean_n_leaves"] == 2.0
-    told = described(run(*words, "absolute_error", "-t", "petal_width", "--json"))
+    assert run(*words, "information_gain", "--json").described()["mean_n_leaves"] == 2.0
+    told = run(*words, "absolute_error", "-t", "petal_width", "--json").described()
     assert 4.0 < told["mean_n_leaves"] <= 8.0
 
 
@@ -124,9 +117,9 @@ def test_columns_are_read_as_declared(run: Runner, write: Callable[[str, str], s
     rows = "".join(f"{row % 6},{row}.5,{'ab'[row % 6 in (0, 2, 3)]}\n" for row in range(60))
     table = write("zones.csv", f"zone,weight,y\n{rows}")
     trees = () if model == "voting" else ("--trees", "5")
-    told = described(
-        run("fit", table, "-t", "y", "-m", model, "--categorical", "zone", "--folds", "3", "--json", *trees)
-    )
+    told = run(
+        "fit", table, "-t", "y", "-m", model, "--categorical", "zone", "--folds", "3", "--json", *trees
+    ).described()
     kinds = {column["name"]: column["kind"] for column in told["columns"]}
     assert kinds == {"zone": "categorical", "weight": "numeric"}
     assert told["score"] > (0.7 if model == "voting" else 0.9)

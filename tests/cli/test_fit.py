@@ -34,8 +34,8 @@ def few(model: str) -> tuple[str, ...]:
 
 
 def form_for(model: str) -> dict[str, str]:
-    """Ensembles that judge their members by themselves make so many trees that compiled kernels are worth it."""
-    of_many = ("random-forest", "extra-trees", "gradient-boosting", "voting", "stacking", "averaging")
+    """Models that cross-validate, or have many members, make so many trees that compiled kernels are worth it."""
+    of_many = ("cart", "random-forest", "extra-trees", "gradient-boosting", "voting", "stacking", "averaging")
     return {"TREEWRIGHT_COMPILE": "1"} if model in of_many else {}
 
 
@@ -98,7 +98,6 @@ def test_every_file_format_gives_the_same_tree(run: Runner, tmp_path: Path, suff
 
 
 def _write_table(path: Path, table: dict[str, list[Any]]) -> None:
-    import json
 
     rows = list(zip(*table.values(), strict=True))
     if path.suffix == ".parquet":
@@ -269,8 +268,9 @@ def test_a_column_with_a_single_value_is_no_trouble_in_any_fold(
 
 
 def test_a_pruned_tree_is_smaller_and_scores_what_its_learner_scores(run: Runner) -> None:
-    whole = json.loads(run("fit", "orchard", "--json", "--folds", "3").out)
-    pruned = json.loads(run("fit", "orchard", "--json", "--folds", "3", "--prune", "cost_complexity").out)
+    words = ("fit", "orchard", "--json", "--folds", "3")
+    whole = run(*words, TREEWRIGHT_COMPILE="1").described()
+    pruned = run(*words, "--prune", "cost_complexity", TREEWRIGHT_COMPILE="1").described()
 
     def count_leaves(node: dict[str, Any]) -> int:
         return sum(map(count_leaves, node["branches"])) if "branches" in node else 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -17,20 +16,14 @@ import treewright
 from treewright import datasets
 
 Runner = Callable[..., Any]
-
-
-def described(result: Any) -> dict[str, Any]:
-    assert (result.code, result.err) == (0, "")
-    answer = json.loads(result.out)
-    assert isinstance(answer, dict)
-    return answer
+COMPILED = {"TREEWRIGHT_COMPILE": "1"}
 
 
 @pytest.mark.parametrize(
     ("data", "model", "learner"), [("iris", "cart", "CARTClassifier"), ("edible", "id3", "ID3Classifier")]
 )
 def test_the_accuracy_is_that_of_a_direct_cross_validation(run: Runner, data: str, model: str, learner: str) -> None:
-    told = described(run("fit", data, "--model", model, "--folds", "5", "--seed", "3", "--json"))
+    told = run("fit", data, "--model", model, "--folds", "5", "--seed", "3", "--json", **COMPILED).described()
     table = datasets.load(data)
     folds = StratifiedKFold(5, shuffle=True, random_state=3)
     answers = cross_val_predict(getattr(treewright, learner)(), table.X, table.y, cv=folds)
@@ -43,7 +36,7 @@ def test_the_accuracy_is_that_of_a_direct_cross_validation(run: Runner, data: st
 
 @pytest.mark.parametrize("data", datasets.names())
 def test_the_baseline_is_that_of_the_most_frequent_class(run: Runner, data: str) -> None:
-    told = described(run("fit", data, "--model", "oner", "--folds", "2", "--json"))
+    told = run("fit", data, "--model", "oner", "--folds", "2", "--json").described()
     table = datasets.load(data)
     rows = np.zeros((len(table.y), 1))
     dummy = DummyClassifier(strategy="most_frequent").fit(rows, table.y)
@@ -52,7 +45,7 @@ def test_the_baseline_is_that_of_the_most_frequent_class(run: Runner, data: str)
 
 def test_the_figures_for_numbers_are_those_of_a_direct_cross_validation(run: Runner) -> None:
     options = ("--target", "petal_width", "--max-depth", "3", "--folds", "4", "--seed", "1", "--json")
-    told = described(run("fit", "iris", *options))
+    told = run("fit", "iris", *options, **COMPILED).described()
     frame = datasets.load_iris().frame
     X, y = frame.drop("petal_width"), frame["petal_width"]
     folds = KFold(4, shuffle=True, random_state=1)
@@ -66,7 +59,7 @@ def test_the_figures_for_numbers_are_those_of_a_direct_cross_validation(run: Run
 
 
 def test_the_tree_is_that_of_the_learner_on_all_rows(run: Runner) -> None:
-    told = described(run("fit", "iris", "--model", "c45", "--min-leaf", "5", "--json"))
+    told = run("fit", "iris", "--model", "c45", "--min-leaf", "5", "--json").described()
     iris = datasets.load_iris()
     model = treewright.C45Classifier(min_samples_leaf=5).fit(iris.X, iris.frame[["species"]])
     assert told["tree"] == model.tree_.to_dict()
@@ -74,7 +67,7 @@ def test_the_tree_is_that_of_the_learner_on_all_rows(run: Runner) -> None:
 
 
 def test_columns_are_described_with_kind_gaps_and_values(run: Runner) -> None:
-    told = described(run("fit", "orchard", "--model", "stump", "--folds", "2", "--json"))
+    told = run("fit", "orchard", "--model", "stump", "--folds", "2", "--json").described()
     columns = {column["name"]: column for column in told["columns"]}
     assert columns["vigour"]["kind"] == "ordered"
     assert columns["vigour"]["categories"] == ["weak", "medium", "strong"]
@@ -85,18 +78,18 @@ def test_columns_are_described_with_kind_gaps_and_values(run: Runner) -> None:
 
 
 def test_rules_come_as_a_list(run: Runner) -> None:
-    told = described(run("fit", "weather", "--json", "--rules"))
+    told = run("fit", "weather", "--json", "--rules").described()
     assert "outlook = overcast: yes (4.0)" in told["rules"]
 
 
 def test_the_same_seed_gives_the_same_answer(run: Runner) -> None:
     words = ("fit", "iris", "--model", "random-tree", "--json", "--folds", "3", "--seed")
     assert run(*words, "1").out == run(*words, "1").out
-    assert described(run(*words, "1"))["tree"] != described(run(*words, "2"))["tree"]
+    assert run(*words, "1").described()["tree"] != run(*words, "2").described()["tree"]
 
 
 def test_the_process_prints_the_object_and_nothing_else(run_process: Runner) -> None:
-    assert described(run_process("fit", "concept", "--json"))["notes"]
+    assert run_process("fit", "concept", "--json").described()["notes"]
 
 
 def test_a_tree_too_deep_to_nest_is_refused(run: Runner, write: Callable[[str, str], str]) -> None:

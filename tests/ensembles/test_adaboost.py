@@ -9,9 +9,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 from sklearn import ensemble as scikit
 from sklearn.base import clone
@@ -22,9 +19,11 @@ from sklearn.tree import DecisionTreeClassifier as TheirClassifier
 from sklearn.tree import DecisionTreeRegressor as TheirRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from sample_tables import NEW_COLOURS_AND_SIZES as NEW
+from sample_tables import colours_and_sizes
+from table_forms import WITH_NAMES
 from treewright import C45Classifier, DecisionTreeClassifier, DecisionTreeRegressor, OneRClassifier, datasets
 from treewright.estimators.meta.adaboost import AdaBoostClassifier, AdaBoostRegressor
-from treewright.table import Frame
 
 
 class Recorder(scikit.AdaBoostClassifier):
@@ -138,7 +137,7 @@ def slow(base: Any) -> Any:
         DecisionTreeClassifier(max_depth=1),
         DecisionTreeClassifier(max_depth=3, missing="fractional"),
         DecisionTreeClassifier(max_depth=2, missing="majority", max_features=2),
-        DecisionTreeClassifier(prune="cost_complexity", alpha=0.01),
+        DecisionTreeClassifier(prune="cost_complexity", ccp_alpha=0.01),
         OneRClassifier(),
     ],
     ids=str,
@@ -162,35 +161,20 @@ def test_rows_drawn_twice_weigh_twice() -> None:
     np.testing.assert_allclose(once.predict(X), each.predict(X), rtol=1e-12)
 
 
-FRAMES: dict[str, Callable[[dict[str, list[Any]]], Any]] = {
-    "dict": lambda columns: columns,
-    "rows": lambda columns: [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
-    "pandas": pd.DataFrame,
-    "polars": pl.DataFrame,
-    "arrow": pa.table,
-    "frame": Frame,
-}
-
-
-@pytest.mark.parametrize("library", FRAMES)
+@pytest.mark.parametrize("library", WITH_NAMES)
 def test_every_library_gives_the_same_answers(library: str) -> None:
-    random = np.random.default_rng(4)
-    columns: dict[str, list[Any]] = {
-        "colour": [None if one == "?" else str(one) for one in random.choice(["red", "green", "blue", "?"], 150)],
-        "size": [None if x < 0.1 else float(x) for x in random.random(150)],
-    }
+    columns = colours_and_sizes(150, seed=4)
     y = ["yes" if c == "red" or (s or 0) > 0.6 else "no" for c, s in zip(*columns.values(), strict=True)]
-    new = {"colour": ["red", "purple", None], "size": [None, 0.9, 0.2]}
-    make = FRAMES[library]
+    make = WITH_NAMES[library]
     expected = AdaBoostClassifier(n_estimators=10).fit(columns, y)
     model = AdaBoostClassifier(n_estimators=10).fit(make(columns), y)
-    np.testing.assert_array_equal(model.predict_proba(make(new)), expected.predict_proba(new))
+    np.testing.assert_array_equal(model.predict_proba(make(NEW)), expected.predict_proba(NEW))
     assert model.feature_names_in_.tolist() == ["colour", "size"]
     numbers = [float(value == "yes") for value in y]
     regressors = [
         AdaBoostRegressor(n_estimators=5, random_state=0).fit(table, numbers) for table in (columns, make(columns))
     ]
-    np.testing.assert_array_equal(regressors[0].predict(new), regressors[1].predict(make(new)))
+    np.testing.assert_array_equal(regressors[0].predict(NEW), regressors[1].predict(make(NEW)))
 
 
 def test_rows_of_weight_zero_count_for_nothing() -> None:

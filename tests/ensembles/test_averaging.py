@@ -7,9 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 from scipy import stats
 from sklearn.datasets import load_iris
@@ -21,6 +18,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from sample_tables import NEW_COLOURS_AND_SIZES as NEW
+from sample_tables import colours_and_sizes, targets_of_colours_and_sizes
+from table_forms import FORMS, LIBRARIES
 from treewright import DecisionTreeClassifier, DecisionTreeRegressor, datasets
 from treewright.estimators.meta.averaging import (
     BayesianAveragingClassifier,
@@ -29,7 +29,6 @@ from treewright.estimators.meta.averaging import (
     read_prior,
 )
 from treewright.insight.diversity import diversity
-from treewright.table import Frame
 
 BAYES = ("bayes", make_pipeline(StandardScaler(), GaussianNB()))
 LINE = ("line", make_pipeline(StandardScaler(), LogisticRegression()))
@@ -141,27 +140,12 @@ def test_one_perfect_row_does_not_decide() -> None:
     assert model.weights_.sum() == pytest.approx(1.0)
 
 
-NEW = {"colour": ["red", "purple", None], "size": [None, 0.9, 0.2]}
-FRAMES: dict[str, Callable[[dict[str, list[Any]]], Any]] = {
-    "rows": lambda table: [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)],
-    "array": lambda table: np.array(list(table.values()), dtype=object).T,
-    "pandas": pd.DataFrame,
-    "polars": pl.DataFrame,
-    "arrow": pa.table,
-    "frame": Frame,
-}
-
-
-@pytest.mark.parametrize("library", FRAMES)
+@pytest.mark.slow
+@pytest.mark.parametrize("library", LIBRARIES)
 def test_the_default_set_reads_mixed_tables_of_every_library(library: str) -> None:
-    random = np.random.default_rng(8)
-    table: dict[str, list[Any]] = {
-        "colour": [None if one == "?" else str(one) for one in random.choice(["red", "green", "blue", "?"], 90)],
-        "size": [None if x < 0.1 else float(x) for x in random.random(90)],
-    }
-    numbers = [(2.0 if c == "red" else 0.0) + (s or 0.0) for c, s in zip(*table.values(), strict=True)]
-    classes = ["big" if number > 1.2 else "small" for number in numbers]
-    make = FRAMES[library]
+    table = colours_and_sizes(90)
+    classes, numbers = targets_of_colours_and_sizes(table)
+    make = FORMS[library]
     models = [BayesianAveragingClassifier().fit(one, classes) for one in (table, make(table))]
     np.testing.assert_allclose(models[0].weights_, models[1].weights_)
     np.testing.assert_allclose(models[0].predict_proba(NEW), models[1].predict_proba(make(NEW)))
@@ -169,6 +153,7 @@ def test_the_default_set_reads_mixed_tables_of_every_library(library: str) -> No
     np.testing.assert_allclose(regressors[0].predict(NEW), regressors[1].predict(make(NEW)))
 
 
+@pytest.mark.slow
 def test_the_posterior_prints_as_a_table_and_diversity_decomposes() -> None:
     orchard = datasets.load_orchard()
     model = BayesianAveragingClassifier().fit(orchard.X, orchard.y)
@@ -182,6 +167,7 @@ def test_the_posterior_prints_as_a_table_and_diversity_decomposes() -> None:
     assert found.joint_error == pytest.approx(found.mean_error - found.ambiguity)
 
 
+@pytest.mark.slow
 def test_two_rows_and_rare_classes_are_learned() -> None:
     assert BayesianAveragingClassifier().fit([[1.0], [2.0]], ["a", "b"]).predict([[0.0]]).shape == (1,)
     assert BayesianAveragingRegressor().fit([[1.0], [2.0]], [1.0, 2.0]).predict([[1.0]]).shape == (1,)

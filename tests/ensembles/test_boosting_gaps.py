@@ -43,7 +43,7 @@ def test_a_gap_in_a_number_that_had_none_is_answered_like_most_rows(growth):
 def test_gaps_go_to_the_heavier_side_of_the_only_split(growth):
     x = np.repeat([1.0, 2.0, 3.0], [20, 20, 10])
     y = np.where(x == 3.0, 5.0, 0.0)
-    options = {"growth": growth, "n_estimators": 1, "max_depth": 1, "learning_rate": 1.0, "l2": 0.0}
+    options = {"growth": growth, "n_estimators": 1, "max_depth": 1, "learning_rate": 1.0, "l2_regularization": 0.0}
     model = GradientBoostingRegressor(**options).fit({"x": x}, y)
     np.testing.assert_allclose(model.predict({"x": [None, 3.0, 1.0]}), [0.0, 5.0, 0.0], atol=1e-12)
     model = GradientBoostingRegressor(**options).fit({"x": -x}, y)
@@ -66,11 +66,11 @@ def test_rows_to_judge_by_choose_the_shape_as_well(by):
     assert model.fit(X[:2000], y[:2000]).shape_.growth == "best"
     plain = model.score(X[2500:], y[2500:])
     if by == "validation":
-        model.fit(X[:2000], y[:2000], validation=(X[2000:2500], y[2000:2500]))
+        model.fit(X[:2000], y[:2000], X_val=X[2000:2500], y_val=y[2000:2500])
     else:
-        model.set_params(validation_share=0.2).fit(X[:2000], y[:2000])
+        model.set_params(validation_fraction=0.2).fit(X[:2000], y[:2000])
     assert model.shape_.growth == "oblivious"
-    assert model.history_.argmin() + 1 == model.n_estimators_
+    assert model.validation_loss_.argmin() + 1 == model.n_estimators_
     assert model.score(X[2500:], y[2500:]) > plain
     model.set_params(growth="best", subsample=1.0, column_sample=1.0)
     assert model.fit(X[:2000], y[:2000]).shape_.growth == "best"
@@ -92,9 +92,9 @@ def test_an_interrupt_while_a_second_shape_is_tried_keeps_the_first(monkeypatch,
     model = GradientBoostingRegressor(n_estimators=20, random_state=0, keep_on_interrupt=keeps)
     if not keeps:
         with pytest.raises(KeyboardInterrupt):
-            model.fit(X[:200], X[:200, 0], validation=(X[200:], X[200:, 0]))
+            model.fit(X[:200], X[:200, 0], X_val=X[200:], y_val=X[200:, 0])
         assert not hasattr(model, "forests_")
         return
-    model.fit(X[:200], X[:200, 0], validation=(X[200:], X[200:, 0]))
+    model.fit(X[:200], X[:200, 0], X_val=X[200:], y_val=X[200:, 0])
     assert model.shape_.growth == "best"
-    assert model.n_estimators_ == model.history_.argmin() + 1 > 10
+    assert model.n_estimators_ == model.validation_loss_.argmin() + 1 > 10

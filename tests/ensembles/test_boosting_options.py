@@ -16,7 +16,7 @@ from sklearn import datasets as scikit
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from boosted_tables import BOTH, answers, mixed_table, target_of
+from sample_tables import answers, mixed_table, target_of
 from treewright import GradientBoostingClassifier, GradientBoostingRegressor, show
 from treewright.encoding.bins import code_rows, place_bins
 from treewright.engines.boosting import engine as boost_engine
@@ -24,11 +24,12 @@ from treewright.engines.boosting.engine import Booster, BoostRecipe
 from treewright.engines.forest import engine as forest_engine
 from treewright.engines.packed.walk import BYTE_MASK, COLUMN_MASK, COLUMN_SHIFT, CUT_SHIFT, MOVED_UP
 from treewright.estimators.boosting import rounds as boost_growth
-from treewright.estimators.boosting.options import read_interactions
+from treewright.estimators.boosting.options import read_interaction_cst
 from treewright.runtime.forms import choose_compiled_form
 from treewright.runtime.interrupts import hold_interrupts
 from treewright.table.column import Column, Kind
 
+BOTH = (GradientBoostingClassifier, GradientBoostingRegressor)
 GROWTHS = ("best", "level", "oblivious")
 
 
@@ -46,11 +47,12 @@ def paths_of(tree: Any) -> list[set[int]]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", BOTH)
 @pytest.mark.parametrize("growth", GROWTHS)
 def test_every_growth_learns_and_is_the_same_for_any_number_of_threads(learner, growth, monkeypatch):
     monkeypatch.setattr(boost_engine, "MIN_CODES_FOR_THREADS", 0)
-    table = mixed_table(9000)
+    table = mixed_table(9000, with_wet=False)
     y = target_of(learner, table)
     parameters = {"n_estimators": 12, "growth": growth, "column_sample": {"level": 0.9, "node": 0.9}, "random_state": 1}
     models = [learner(**parameters, n_jobs=n_jobs).fit(table[0], y) for n_jobs in (1, 2, 3)]
@@ -59,13 +61,13 @@ def test_every_growth_learns_and_is_the_same_for_any_number_of_threads(learner, 
         np.testing.assert_array_equal(answers(model, table[0]), answers(models[0], table[0]))
 
 
-def plain_best_split(g: np.ndarray, h: np.ndarray, X: np.ndarray, l2: float) -> tuple[float, int, float]:
+def plain_best_split(g: np.ndarray, h: np.ndarray, X: np.ndarray, l2_regularization: float) -> tuple[float, int, float]:
     """Gain, column and threshold of the best split, by trying all."""
     best = (-np.inf, -1, 0.0)
     for column in range(X.shape[1]):
         for threshold in np.unique(X[:, column])[:-1]:
             left = X[:, column] <= threshold
-            parts = [g[side].sum() ** 2 / (h[side].sum() + l2) for side in (left, ~left)]
+            parts = [g[side].sum() ** 2 / (h[side].sum() + l2_regularization) for side in (left, ~left)]
             if sum(parts) > best[0] + 1e-9:
                 best = (sum(parts), column, float(threshold))
     return best
@@ -86,7 +88,9 @@ def test_the_first_split_is_the_best_of_all(seed):
     random = np.random.default_rng(seed)
     X = random.integers(0, 12, (200, 4)).astype(float)
     g, h = random.normal(size=200), random.uniform(0.1, 2.0, 200)
-    recipe = BoostRecipe(max_leaf_nodes=2, min_samples_leaf=1, min_child_weight=0.0, l2=0.7, learning_rate=1.0)
+    recipe = BoostRecipe(
+        max_leaf_nodes=2, min_samples_leaf=1, min_child_weight=0.0, l2_regularization=0.7, learning_rate=1.0
+    )
     tree, _ = grow_one(X, g, h, recipe)
     gain, column, threshold = plain_best_split(g, h, X, 0.7)
     left = X[:, column] <= threshold
@@ -143,17 +147,17 @@ def test_trees_that_are_opened_together_are_those_opened_one_by_one(n_columns, g
     # All first splits against a search through all cuts.
     drawn = slice(None) if rows is None else rows
     for part, g, h in zip(together, gradients[:, drawn], hessians[:, drawn], strict=True):
-        gains = np.array([gains_of_cuts(line, g, h, recipe.l2) for line in codes[:, drawn]])
+        gains = np.array([gains_of_cuts(line, g, h, recipe.l2_regularization) for line in codes[:, drawn]])
         column = int((part.nodes[0] >> COLUMN_SHIFT) & COLUMN_MASK)
         cut = int((part.nodes[0] >> CUT_SHIFT) & BYTE_MASK) - int(part.nodes[0] & MOVED_UP)
         assert gains[column, cut] == pytest.approx(gains.max(), rel=1e-4)
 
 
-def gains_of_cuts(codes: np.ndarray, g: np.ndarray, h: np.ndarray, l2: float) -> np.ndarray:
+def gains_of_cuts(codes: np.ndarray, g: np.ndarray, h: np.ndarray, l2_regularization: float) -> np.ndarray:
     """What the two sides of each cut of a column are worth."""
     left_g, left_h = (np.cumsum(np.bincount(codes, values, 256)) for values in (g, h))
     right_g, right_h = g.sum() - left_g, h.sum() - left_h
-    return left_g**2 / (left_h + l2) + right_g**2 / (np.maximum(right_h, 0.0) + l2)
+    return left_g**2 / (left_h + l2_regularization) + right_g**2 / (np.maximum(right_h, 0.0) + l2_regularization)
 
 
 def test_every_leaf_has_as_many_rows_as_asked_for():
@@ -197,7 +201,7 @@ def test_columns_meet_only_where_they_may(learner, growth):
     hidden = X[:, 0] * X[:, 3] + X[:, 1] * X[:, 4] + X[:, 2] * X[:, 5]
     y = np.digitize(hidden, [-0.5, 0.5]) if "Classifier" in learner.__name__ else hidden
     groups = [{0, 1}, {1, 2, 3}, {4}]
-    model = learner(n_estimators=15, growth=growth, interactions=[list(group) for group in groups]).fit(X, y)
+    model = learner(n_estimators=15, growth=growth, interaction_cst=[list(group) for group in groups]).fit(X, y)
     longest = 0
     for forest in model.forests_:
         for tree in forest:
@@ -209,12 +213,12 @@ def test_columns_meet_only_where_they_may(learner, growth):
 
 def test_interactions_are_read_by_name_and_place():
     columns = tuple(Column(name, Kind.NUMERIC) for name in ("a", "b", "c"))
-    found = read_interactions([["a", 1]], columns)
+    found = read_interaction_cst([["a", 1]], columns)
     assert found is not None
     np.testing.assert_array_equal(found, [[True, True, False], [False, False, True]])
-    np.testing.assert_array_equal(read_interactions("none", columns), np.eye(3, dtype=bool))
+    np.testing.assert_array_equal(read_interaction_cst("none", columns), np.eye(3, dtype=bool))
     with pytest.raises(ValueError, match="names the column 'd'"):
-        read_interactions([["a", "d"]], columns)
+        read_interaction_cst([["a", "d"]], columns)
 
 
 @pytest.mark.parametrize("learner", BOTH)
@@ -232,21 +236,23 @@ def test_sampling_by_gradient_learns_about_as_well(learner):
 def test_given_rows_stop_boosting_at_their_least_loss(learner):
     table, new = mixed_table(800), mixed_table(800, seed=5)
     y, y_new = target_of(learner, table), target_of(learner, new)
-    model = learner(n_estimators=500, learning_rate=0.2, patience=10, random_state=0)
-    model.fit(table[0], y, validation=(new[0], y_new))
-    best = int(np.argmin(model.history_)) + 1
-    assert model.n_estimators_ == best < len(model.history_) == best + 10
+    model = learner(n_estimators=500, learning_rate=0.2, n_iter_no_change=10, random_state=0)
+    model.fit(table[0], y, X_val=new[0], y_val=y_new)
+    best = int(np.argmin(model.validation_loss_)) + 1
+    assert model.n_estimators_ == best < len(model.validation_loss_) == best + 10
     shares = list(model.staged_predict(new[0]))
     assert len(shares) == best
     if learner is GradientBoostingRegressor:
         losses = [0.5 * np.mean((stage - y_new) ** 2) for stage in shares]
-        np.testing.assert_allclose(losses, model.history_[:best], rtol=1e-9)
+        np.testing.assert_allclose(losses, model.validation_loss_[:best], rtol=1e-9)
 
 
 def test_a_share_held_back_chooses_the_rounds_and_all_rows_are_learned_from():
     X, y = scikit.load_diabetes(return_X_y=True)
-    model = GradientBoostingRegressor(n_estimators=300, validation_share=0.25, subsample=1.0, random_state=0).fit(X, y)
-    assert model.n_estimators_ == int(np.argmin(model.history_)) + 1 < 300
+    model = GradientBoostingRegressor(n_estimators=300, validation_fraction=0.25, subsample=1.0, random_state=0).fit(
+        X, y
+    )
+    assert model.n_estimators_ == int(np.argmin(model.validation_loss_)) + 1 < 300
     assert model.forests_[0].leaf_rows[: model.forests_[0].leaf_start[1]].sum() == len(y)
 
 
@@ -267,7 +273,7 @@ def test_scores_to_begin_with_are_boosted_on_from(learner):
     first = learner(n_estimators=20, random_state=0).fit(X, y)
     classifies = hasattr(first, "decision_function")
     score = first.decision_function(X) if classifies else first.predict(X)
-    second = learner(n_estimators=20, random_state=0).fit(X, y, initial_score=score)
+    second = learner(n_estimators=20, random_state=0).fit(X, y, init_score=score)
     assert (second.initial_ == 0.0).all()
     more = second.decision_function(X) if classifies else second.predict(X)
     whole = learner(n_estimators=40, random_state=0).fit(X, y)
@@ -275,7 +281,7 @@ def test_scores_to_begin_with_are_boosted_on_from(learner):
     np.testing.assert_allclose(score + more, expected, atol=0.3 * np.abs(expected).max())
     assert np.corrcoef(score + more, expected)[0, 1] > 0.99
     with pytest.raises(ValueError, match="one number per row"):
-        learner(n_estimators=2).fit(X, y, initial_score=[1.0])
+        learner(n_estimators=2).fit(X, y, init_score=[1.0])
 
 
 def test_several_targets_are_each_learned_as_if_alone():
@@ -330,9 +336,9 @@ def test_a_loss_of_ones_own_for_two_classes():
         ({"goss": True, "subsample": 0.5}, "both draw rows"),
         ({"column_sample": {"leaf": 0.5}}, "a share for 'leaf'"),
         ({"column_sample": {"node": 0.0}}, "column_sample is 0.0"),
-        ({"interactions": "all"}, "interactions is 'all'"),
-        ({"validation_share": 1.0}, "validation_share is 1.0"),
-        ({"patience": 0}, "patience is 0"),
+        ({"interaction_cst": "all"}, "interaction_cst is 'all'"),
+        ({"validation_fraction": 1.0}, "validation_fraction is 1.0"),
+        ({"n_iter_no_change": 0}, "n_iter_no_change is 0"),
         ({"growth": "oblivious", "max_depth": 40}, "16 at most"),
     ],
     ids=str,
@@ -346,7 +352,7 @@ def test_mistakes_are_named(parameters, words):
 def test_a_strange_class_among_the_given_rows_is_named():
     model = GradientBoostingClassifier(n_estimators=2)
     with pytest.raises(ValueError, match="the class 'c'"):
-        model.fit({"x": [1, 2, 3, 4]}, ["a", "b", "a", "b"], validation=({"x": [1]}, ["c"]))
+        model.fit({"x": [1, 2, 3, 4]}, ["a", "b", "a", "b"], X_val={"x": [1]}, y_val=["c"])
 
 
 @pytest.mark.parametrize("leaves", [2, 31, 64])
@@ -380,7 +386,7 @@ def test_scores_to_begin_with_follow_the_order_of_the_classes():
         target = pd.Categorical(y, categories=declared)
         first = GradientBoostingClassifier(n_estimators=40, random_state=0).fit(X, target)
         scores = first.decision_function(X)
-        more = GradientBoostingClassifier(n_estimators=1, random_state=0).fit(X, target, initial_score=scores)
+        more = GradientBoostingClassifier(n_estimators=1, random_state=0).fit(X, target, init_score=scores)
         assert np.abs(more.decision_function(X)).mean() < 0.1
 
 
@@ -388,10 +394,10 @@ def test_scores_to_begin_with_are_needed_for_the_rows_to_judge_by():
     X, y = scikit.load_diabetes(return_X_y=True)
     model = GradientBoostingRegressor(n_estimators=50, random_state=0)
     start = np.full(len(y), 150.0)
-    with pytest.raises(ValueError, match="initial_score"):
-        model.fit(X, y, initial_score=start, validation=(X, y))
-    model.fit(X, y, initial_score=start, validation=(X, y, None, start))
-    assert (np.diff(model.history_) < 0.0).all()
+    with pytest.raises(ValueError, match="init_score"):
+        model.fit(X, y, init_score=start, X_val=X, y_val=y)
+    model.fit(X, y, init_score=start, X_val=X, y_val=y, init_score_val=start)
+    assert (np.diff(model.validation_loss_) < 0.0).all()
 
 
 @pytest.mark.parametrize("loss", ["huber", "quantile", "poisson"])
@@ -414,12 +420,14 @@ def test_rounds_are_added_in_the_shape_that_was_chosen():
 
 
 @pytest.mark.parametrize("growth", GROWTHS)
-@pytest.mark.parametrize("options", [{"l1": 3.0}, {"loss": "huber"}, {"subsample": 0.6}], ids=str)
+@pytest.mark.parametrize("options", [{"l1_regularization": 3.0}, {"loss": "huber"}, {"subsample": 0.6}], ids=str)
 def test_a_monotone_column_stays_so_in_every_growth(growth, options):
     random = np.random.default_rng(0)
     X = random.normal(size=(600, 3))
     y = X[:, 0] + np.sin(3.0 * X[:, 1]) + random.normal(size=600)
-    model = GradientBoostingRegressor(n_estimators=30, growth=growth, monotone=[1, 0, 0], random_state=0, **options)
+    model = GradientBoostingRegressor(
+        n_estimators=30, growth=growth, monotonic_cst=[1, 0, 0], random_state=0, **options
+    )
     model.fit(X, y)
     grid = np.sort(random.normal(size=60))
     for _ in range(10):
@@ -440,7 +448,9 @@ def test_class_weights_move_the_answers(name, options):
 
 
 @pytest.mark.parametrize(
-    ("limits", "words"), [({"min_split_gain": 1e9}, 1), ({"min_child_weight": 1e9}, 1), ({"l1": 1e9}, 1)], ids=str
+    ("limits", "words"),
+    [({"min_split_gain": 1e9}, 1), ({"min_child_weight": 1e9}, 1), ({"l1_regularization": 1e9}, 1)],
+    ids=str,
 )
 def test_limits_keep_trees_small(limits, words):
     X, y = scikit.load_diabetes(return_X_y=True)
@@ -459,12 +469,12 @@ def test_limits_keep_trees_small(limits, words):
 def test_a_loss_of_ones_own_is_judged_by_how_it_falls(own, built_in):
     X, y = scikit.load_diabetes(return_X_y=True)
     shape = {"n_estimators": 60, "learning_rate": 1.0 if built_in == "absolute" else 0.1, "random_state": 0}
-    mine = GradientBoostingRegressor(loss=own, **shape).fit(X[:300], y[:300], validation=(X[300:], y[300:]))
+    mine = GradientBoostingRegressor(loss=own, **shape).fit(X[:300], y[:300], X_val=X[300:], y_val=y[300:])
     start = np.full(142, mine.initial_[0])
     sizes = {"squared": lambda error: 0.5 * error**2, "absolute": np.abs}
     first = sizes[built_in](start - y[300:]).mean()
     stages = [sizes[built_in](stage - y[300:]).mean() - first for stage in mine.staged_predict(X[300:])]
-    np.testing.assert_allclose(mine.history_[: len(stages)], stages, rtol=0.1, atol=0.1)
+    np.testing.assert_allclose(mine.validation_loss_[: len(stages)], stages, rtol=0.1, atol=0.1)
     assert mine.n_estimators_ > 5
 
 
@@ -487,9 +497,9 @@ def test_what_is_wrong_is_told_before_work_begins():
     with pytest.raises(NotFittedError):
         GradientBoostingRegressor().staged_predict(X)
     with pytest.raises(ValueError, match="one of them only"):
-        GradientBoostingRegressor(n_estimators=2, validation_share=0.2).fit(X, y, validation=(X, y))
+        GradientBoostingRegressor(n_estimators=2, validation_fraction=0.2).fit(X, y, X_val=X, y_val=y)
     with pytest.raises(ValueError, match=r"^validation: X lacks columns"):
-        GradientBoostingRegressor(n_estimators=2).fit({"a": y}, y, validation=({"b": y}, y))
+        GradientBoostingRegressor(n_estimators=2).fit({"a": y}, y, X_val={"b": y}, y_val=y)
     text = {"a": ["x", "y"] * 30}
     model = GradientBoostingRegressor(n_estimators=2, unseen="error").fit(text, y)
     with pytest.raises(ValueError, match=r"choose unseen='as_missing'$"):
@@ -502,30 +512,30 @@ def test_monotone_columns_may_be_named_by_position():
     X = np.random.default_rng(0).normal(size=(300, 2))
     y = X[:, 0] + np.random.default_rng(1).normal(size=300)
     common = GradientBoostingRegressor(n_estimators=9, random_state=0)
-    models = [clone(common).set_params(monotone=asked).fit(X, y) for asked in ({0: 1}, [1, 0])]
+    models = [clone(common).set_params(monotonic_cst=asked).fit(X, y) for asked in ({0: 1}, [1, 0])]
     np.testing.assert_array_equal(models[0].predict(X), models[1].predict(X))
     with pytest.raises(ValueError, match="names the column 2, which is not in the table"):
-        GradientBoostingRegressor(monotone={2: 1}).fit(X, y)
+        GradientBoostingRegressor(monotonic_cst={2: 1}).fit(X, y)
 
 
 def test_rounds_added_later_stay_only_if_they_help_the_rows_held_back():
     X, y = scikit.load_diabetes(return_X_y=True)
     plain = {"growth": "best", "subsample": 1.0, "column_sample": 1.0, "min_samples_leaf": 3}
-    model = GradientBoostingRegressor(n_estimators=300, warm_start=True, patience=10, random_state=0, **plain)
+    model = GradientBoostingRegressor(n_estimators=300, warm_start=True, n_iter_no_change=10, random_state=0, **plain)
     held = (X[300:], y[300:])
     best = model.fit(X[:300], y[:300], validation=held).n_estimators_
     answers_at_best = model.predict(held[0])
     for n_rounds in (400, 500):
         model.set_params(n_estimators=n_rounds).fit(X[:300], y[:300], validation=held)
-        assert model.n_estimators_ == best == model.history_.argmin() + 1
+        assert model.n_estimators_ == best == model.validation_loss_.argmin() + 1
         np.testing.assert_array_equal(model.predict(held[0]), answers_at_best)
 
 
-@pytest.mark.parametrize("changed", [{"monotone": {2: 1}}, {"interactions": "none"}], ids=str)
+@pytest.mark.parametrize("changed", [{"monotonic_cst": {2: 1}}, {"interaction_cst": "none"}], ids=str)
 def test_rounds_are_not_added_under_other_constraints(changed):
     X, y = scikit.load_diabetes(return_X_y=True)
     model = GradientBoostingRegressor(n_estimators=3, warm_start=True).fit(X, y)
-    with pytest.raises(ValueError, match="monotone or interactions are not those of the model"):
+    with pytest.raises(ValueError, match="monotonic_cst or interaction_cst are not those of the model"):
         model.set_params(n_estimators=5, **changed).fit(X, y)
 
 
@@ -601,9 +611,9 @@ def test_targets_that_a_loss_is_not_defined_for_are_refused(loss, y, held, words
 
 def test_the_history_of_the_absolute_loss_is_the_absolute_error():
     X, y = scikit.load_diabetes(return_X_y=True)
-    model = GradientBoostingRegressor(loss="absolute", n_estimators=9).fit(X, y, validation=(X, y))
+    model = GradientBoostingRegressor(loss="absolute", n_estimators=9).fit(X, y, X_val=X, y_val=y)
     error = np.abs(model.predict(X) - y).mean()
-    assert model.history_[model.n_estimators_ - 1] == pytest.approx(error, rel=1e-12)
+    assert model.validation_loss_[model.n_estimators_ - 1] == pytest.approx(error, rel=1e-12)
 
 
 def test_as_many_trees_are_opened_together_as_there_is_room_for():
@@ -686,6 +696,7 @@ def test_a_column_of_many_categories_that_tell_nothing_does_little_harm(paramete
     assert spoiled > plain - 0.03
 
 
+@pytest.mark.slow
 def test_steps_are_larger_for_many_classes():
     X, y = scikit.load_iris(return_X_y=True)
     many = GradientBoostingClassifier(random_state=0).fit(X, y)

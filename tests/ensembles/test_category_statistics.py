@@ -141,7 +141,7 @@ def test_the_choice_of_rounds_is_not_fooled_by_means_of_mere_noise():
     noise = {name: [f"c{k}" for k in random.integers(0, 100, 1500)] for name in ("first", "second")}
     y = random.normal(size=1500)
     model = GradientBoostingRegressor(random_state=0).fit(noise, y)
-    assert model.history_.min() > 0.97 * 0.5 * y.var()
+    assert model.validation_loss_.min() > 0.97 * 0.5 * y.var()
     assert model.n_estimators_ < 30
 
 

@@ -11,14 +11,15 @@ from typing import Any
 
 import joblib
 import numpy as np
-import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 from sklearn import datasets as scikit
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from interruption import printed_by
+from one_way import assert_first_column_moves_answers_one_way
+from sample_tables import answers, mixed_table, target_of
+from table_forms import FORMS, columns_of
 from treewright import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
@@ -39,29 +40,6 @@ from treewright.tree.tree_list import TreeList
 FORESTS = (RandomForestClassifier, RandomForestRegressor, ExtraTreesClassifier, ExtraTreesRegressor)
 
 
-def mixed_table(n_rows: int, seed: int = 0, gaps: float = 0.2) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
-    """Numbers, text and gaps; a class of two or three, and a number, that follow from them with noise."""
-    random = np.random.default_rng(seed)
-    frame = pd.DataFrame(
-        {
-            "size": random.normal(size=n_rows),
-            "age": random.integers(1, 60, n_rows).astype(float),
-            "kind": np.array(["ash", "elm", "fir", "oak", "yew"])[random.integers(0, 5, n_rows)],
-            "wet": pd.array(random.random(n_rows) < 0.4, dtype="boolean"),
-        }
-    )
-    hidden = frame["size"] + 0.03 * frame["age"] + 1.5 * (frame["kind"] == "elm") + random.normal(size=n_rows) * 0.5
-    return frame.mask(random.random(frame.shape) < gaps), np.digitize(hidden, [0.5, 1.5]), hidden.to_numpy()
-
-
-def target_of(learner: Any, table: tuple[pd.DataFrame, np.ndarray, np.ndarray]) -> np.ndarray:
-    return table[1] if "Classifier" in learner.__name__ else table[2]
-
-
-def answers(model: Any, X: Any) -> np.ndarray:
-    return model.predict_proba(X) if hasattr(model, "predict_proba") else model.predict(X)
-
-
 @pytest.mark.parametrize("learner", FORESTS)
 @pytest.mark.parametrize("weights", ["none", "badly scaled"])
 def test_the_same_seed_gives_the_same_bits_for_any_number_of_threads(learner, weights):
@@ -79,6 +57,7 @@ def test_the_same_seed_gives_the_same_bits_for_any_number_of_threads(learner, we
         np.testing.assert_array_equal(answers(model, table[0][:7]), answers(first, table[0])[:7])
 
 
+@pytest.mark.slow
 def test_another_process_grows_the_same_forest():
     code = (
         "import numpy as np; from treewright import RandomForestClassifier, datasets;"
@@ -206,17 +185,16 @@ def test_plain_kernels_grow_the_same_forest_as_compiled_ones(learner, monkeypatc
 def test_all_frame_libraries_give_the_same_forest(learner):
     frame, _, _ = table = mixed_table(200)
     y = target_of(learner, table)
-    columns = {name: [None if pd.isna(cell) else cell for cell in frame[name]] for name in frame}
-    tables = [frame, pl.DataFrame(columns, strict=False), pa.table(columns), columns]
     expected = answers(learner(n_estimators=3, random_state=0).fit(frame, y), frame)
-    for other in tables[1:]:
+    for form in ("polars", "arrow", "dict"):
+        other = FORMS[form](columns_of(frame))
         model = learner(n_estimators=3, random_state=0).fit(other, y)
         np.testing.assert_array_equal(answers(model, other), expected)
 
 
 def test_a_vote_counts_trees_and_an_average_their_shares():
     table = mixed_table(300)
-    model = RandomForestClassifier(n_estimators=25, min_samples_leaf=10, vote="majority", random_state=0)
+    model = RandomForestClassifier(n_estimators=25, min_samples_leaf=10, voting="hard", random_state=0)
     model.fit(table[0], table[1])
     votes = np.mean([np.eye(3)[member.predict(table[0])] for member in model.estimators_], axis=0)
     np.testing.assert_allclose(model.predict_proba(table[0]), votes, atol=1e-12)
@@ -232,13 +210,8 @@ def test_a_monotone_column_only_moves_the_answer_one_way(learner, direction):
     X = random.normal(size=(400, 3))
     noisy = direction * X[:, 0] + np.sin(3.0 * X[:, 1]) + random.normal(size=400)
     y = noisy > 0.0 if "Classifier" in learner.__name__ else noisy
-    model = learner(n_estimators=10, monotone=[direction, 0, 0], random_state=0).fit(X, y)
-    grid = np.sort(random.normal(size=60))
-    for _ in range(20):
-        probe = np.column_stack([grid, *(np.full(60, number) for number in random.normal(size=2))])
-        answer = answers(model, probe)
-        steps = np.diff(answer[:, 1] if answer.ndim == 2 else answer)
-        assert (direction * steps >= -1e-12).all()
+    model = learner(n_estimators=10, monotonic_cst=[direction, 0, 0], random_state=0).fit(X, y)
+    assert_first_column_moves_answers_one_way(model, direction, random, slack=1e-12)
 
 
 def test_balanced_bags_give_a_rare_class_its_say():
@@ -332,6 +305,7 @@ def test_out_of_bag_answers_stand_in_the_rows_of_the_users_table():
     assert np.isfinite(model.oob_prediction_[30:]).all()
 
 
+@pytest.mark.slow
 def test_fits_at_the_same_time_agree():
     table = mixed_table(2000)
 
@@ -347,6 +321,7 @@ def test_fits_at_the_same_time_agree():
         np.testing.assert_array_equal(other, alone)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no fork")
 def test_a_forked_worker_grows_the_same_forest():
     code = (
@@ -362,24 +337,22 @@ def test_a_forked_worker_grows_the_same_forest():
     assert subprocess.run([sys.executable, "-W", "ignore", "-c", code], timeout=120, check=False).returncode == 0
 
 
+@pytest.mark.slow
 def test_an_interrupt_stops_growth_soon_and_leaves_the_model_as_it_was():
     code = (
-        "import os, signal, threading, time, numpy as np; from treewright import RandomForestRegressor\n"
+        "import numpy as np; from treewright import RandomForestRegressor\n"
+        "from interruption import interrupt_when_told\n"
         "random = np.random.default_rng(0)\n"
         "X, y = random.normal(size=(100_000, 30)), random.normal(size=100_000)\n"
         "RandomForestRegressor(n_estimators=1).fit(X[:100], y[:100])\n"
-        "model = RandomForestRegressor(n_estimators=500)\n"
-        "began = []\n"
-        "def interrupt():\n"
-        "    time.sleep(1.5); began.append(time.perf_counter()); os.kill(os.getpid(), signal.SIGINT)\n"
-        "threading.Thread(target=interrupt, daemon=True).start()\n"
+        "model = RandomForestRegressor(n_estimators=200, max_features=10, min_samples_leaf=1, progress=True)\n"
+        "screen = interrupt_when_told('growing trees: 0 of 200')\n"
         "try:\n"
         "    model.fit(X, y); print('finished')\n"
         "except KeyboardInterrupt:\n"
-        "    print(time.perf_counter() - began[0] < 1.0, hasattr(model, 'forest_'))\n"
+        "    print(screen.getvalue().splitlines(), hasattr(model, 'forest_'))\n"
     )
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=True)
-    assert ran.stdout.strip() == "True False"
+    assert printed_by(code) == ["['growing trees: 0 of 200'] False"]
 
 
 def test_quantiles_are_those_of_the_training_rows_in_the_same_leaves():
@@ -471,9 +444,9 @@ def test_importances_tell_the_column_that_matters():
         ({"bootstrap": "no"}, "bootstrap is 'no'"),
         ({"max_samples": 10**7}, "max_samples is 10000000"),
         ({"max_bins": 300}, "max_bins is 300"),
-        ({"monotone": {"nothing": 1}}, "'nothing', which is not in the table"),
-        ({"monotone": {"kind": 1}}, "have no order"),
-        ({"monotone": [1]}, "1 entries for 4 columns"),
+        ({"monotonic_cst": {"nothing": 1}}, "'nothing', which is not in the table"),
+        ({"monotonic_cst": {"kind": 1}}, "have no order"),
+        ({"monotonic_cst": [1]}, "1 entries for 4 columns"),
         ({"bootstrap": False, "oob_score": True}, "set bootstrap=True"),
         ({"max_samples": -1.0}, "max_samples is -1.0"),
         ({"progress": "yes"}, "progress is 'yes'"),

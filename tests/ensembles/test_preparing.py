@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.impute import SimpleImputer
@@ -19,9 +17,9 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from table_forms import WITH_NAMES
 from treewright import DecisionTreeClassifier
 from treewright.estimators.meta.preparing import TablePreparer, prepared, reads_tables, takes_weights
-from treewright.table import Frame
 from treewright.table.selection import open_rows
 
 TABLE: dict[str, list[Any]] = {
@@ -30,23 +28,6 @@ TABLE: dict[str, list[Any]] = {
     "ripe": [True, False, None, True, True, False],
 }
 NEW: dict[str, list[Any]] = {"colour": ["purple", None, "blue"], "size": [None, 1.0, 7.0], "ripe": [True, None, False]}
-
-
-def as_rows(table: dict[str, list[Any]]) -> list[dict[str, Any]]:
-    return [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
-
-
-FRAMES: dict[str, Callable[[dict[str, list[Any]]], Any]] = {
-    "dict": lambda table: table,
-    "dict of series": lambda table: {name: pl.Series(cells) for name, cells in table.items()},
-    "rows": as_rows,
-    "pandas": pd.DataFrame,
-    "pandas nullable": lambda table: pd.DataFrame(table).convert_dtypes(),
-    "polars": pl.DataFrame,
-    "polars lazy": lambda table: pl.DataFrame(table).lazy(),
-    "arrow": pa.table,
-    "frame": Frame,
-}
 
 
 def test_numbers_are_filled_and_scaled_as_scikit_learn_does() -> None:
@@ -68,10 +49,10 @@ def test_categories_become_columns_as_scikit_learn_makes_them() -> None:
     assert ours.get_feature_names_out().tolist() == ["x0=b", "x0=a", "x0=c"]
 
 
-@pytest.mark.parametrize("library", FRAMES)
+@pytest.mark.parametrize("library", WITH_NAMES)
 def test_every_library_gives_the_same_numbers(library: str) -> None:
     expected = TablePreparer().fit(TABLE).transform(NEW)
-    make = FRAMES[library]
+    make = WITH_NAMES[library]
     preparer = TablePreparer().fit(make(TABLE))
     np.testing.assert_array_equal(preparer.transform(make(NEW)), expected)
     assert preparer.feature_names_in_.tolist() == ["colour", "size", "ripe"]
@@ -121,11 +102,11 @@ def test_what_reads_tables_is_left_as_it_is() -> None:
     assert takes_weights(tree)
 
 
-@pytest.mark.parametrize("library", FRAMES)
+@pytest.mark.parametrize("library", WITH_NAMES)
 def test_rows_can_be_taken_from_any_table(library: str) -> None:
     from sklearn.utils import _safe_indexing
 
-    rows = _safe_indexing(open_rows(FRAMES[library](TABLE)), np.array([0, 3]))
+    rows = _safe_indexing(open_rows(WITH_NAMES[library](TABLE)), np.array([0, 3]))
     expected = TablePreparer().fit(TABLE).transform({name: [cells[0], cells[3]] for name, cells in TABLE.items()})
     np.testing.assert_array_equal(TablePreparer().fit(TABLE).transform(rows), expected)
 

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import redirect_stderr
 from typing import Any
@@ -20,7 +19,24 @@ from treewright.runtime import progress
 from treewright.runtime.progress import follow, interruptible, is_wanted
 
 
-class Screen(io.StringIO):
+class Log(io.StringIO):
+    """A file whose reader waits until words are written there."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._written = threading.Condition()
+
+    def write(self, text: str) -> int:
+        with self._written:
+            self._written.notify_all()
+            return super().write(text)
+
+    def wait_for(self, words: str) -> None:
+        with self._written:
+            assert self._written.wait_for(lambda: words in self.getvalue(), timeout=60)
+
+
+class Screen(Log):
     def isatty(self) -> bool:
         return True
 
@@ -29,12 +45,6 @@ class Screen(io.StringIO):
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody waits two seconds in a test."""
     monkeypatch.setattr(progress, "PATIENCE", 0.0)
-
-
-def wait_until(shown: Any) -> None:
-    deadline = time.monotonic() + 10.0
-    while not shown() and time.monotonic() < deadline:
-        threading.Event().wait(0.01)
 
 
 def test_a_script_is_silent_unless_asked() -> None:
@@ -83,8 +93,8 @@ def test_short_work_shows_nothing() -> None:
 
 @pytest.mark.usefixtures("impatient")
 def test_long_work_is_told_in_a_file_by_tenths() -> None:
-    with redirect_stderr(io.StringIO()) as log, follow("growing trees", 100, progress=True) as tick:
-        wait_until(log.getvalue)
+    with redirect_stderr(Log()) as log, follow("growing trees", 100, progress=True) as tick:
+        log.wait_for("0 of 100\n")
         for _ in range(100):
             tick(1)
     lines = log.getvalue().splitlines()
@@ -98,7 +108,7 @@ def test_long_work_is_shown_in_a_terminal_as_a_bar(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("TERM", "xterm")
     with redirect_stderr(Screen()) as screen, follow("growing trees", 4) as tick:
         tick(1)
-        wait_until(lambda: "1/4" in screen.getvalue())
+        screen.wait_for("1/4")
         tick(3)
     assert "growing trees" in screen.getvalue()
     assert "1/4" in screen.getvalue()
@@ -170,6 +180,7 @@ except KeyboardInterrupt:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 def test_ctrl_c_stops_work_that_does_not_listen() -> None:
     process = subprocess.Popen([sys.executable, "-c", INTERRUPTED], stdout=subprocess.PIPE, text=True)

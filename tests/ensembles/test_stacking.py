@@ -6,9 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 from sklearn import ensemble as scikit
 from sklearn.datasets import load_diabetes, load_iris
@@ -21,10 +18,12 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from sample_tables import NEW_COLOURS_AND_SIZES as NEW
+from sample_tables import colours_and_sizes, targets_of_colours_and_sizes
+from table_forms import FORMS, LIBRARIES
 from treewright import DecisionTreeClassifier, DecisionTreeRegressor, datasets
 from treewright.estimators.meta.combining import Deal
 from treewright.estimators.meta.stacking import StackingClassifier, StackingRegressor
-from treewright.table import Frame
 
 CLASSIFIERS = [
     ("bayes", make_pipeline(StandardScaler(), GaussianNB())),
@@ -59,6 +58,7 @@ def test_the_same_regressors_are_stacked_as_in_scikit_learn() -> None:
     assert ours.score(X, y) == pytest.approx(theirs.score(X, y))
 
 
+@pytest.mark.slow
 def test_columns_pass_through_prepared() -> None:
     orchard = datasets.load_orchard()
     model = StackingClassifier(passthrough=True).fit(orchard.X, orchard.y)
@@ -88,27 +88,12 @@ def test_stacking_finds_the_member_that_knows() -> None:
     assert abs(stump) < 0.02
 
 
-NEW = {"colour": ["red", "purple", None], "size": [None, 0.9, 0.2]}
-FRAMES: dict[str, Callable[[dict[str, list[Any]]], Any]] = {
-    "rows": lambda table: [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)],
-    "array": lambda table: np.array(list(table.values()), dtype=object).T,
-    "pandas": pd.DataFrame,
-    "polars": pl.DataFrame,
-    "arrow": pa.table,
-    "frame": Frame,
-}
-
-
-@pytest.mark.parametrize("library", FRAMES)
+@pytest.mark.slow
+@pytest.mark.parametrize("library", LIBRARIES)
 def test_the_default_set_reads_mixed_tables_of_every_library(library: str) -> None:
-    random = np.random.default_rng(8)
-    table: dict[str, list[Any]] = {
-        "colour": [None if one == "?" else str(one) for one in random.choice(["red", "green", "blue", "?"], 90)],
-        "size": [None if x < 0.1 else float(x) for x in random.random(90)],
-    }
-    numbers = [(2.0 if c == "red" else 0.0) + (s or 0.0) for c, s in zip(*table.values(), strict=True)]
-    classes = ["big" if number > 1.2 else "small" for number in numbers]
-    make = FRAMES[library]
+    table = colours_and_sizes(90)
+    classes, numbers = targets_of_colours_and_sizes(table)
+    make = FORMS[library]
     models = [StackingClassifier().fit(one, classes) for one in (table, make(table))]
     np.testing.assert_allclose(models[0].predict_proba(NEW), models[1].predict_proba(make(NEW)))
     regressors = [StackingRegressor(passthrough=True).fit(one, numbers) for one in (table, make(table))]

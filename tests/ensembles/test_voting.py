@@ -7,9 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 from sklearn import ensemble as scikit
 from sklearn.base import clone
@@ -23,9 +20,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from sample_tables import NEW_COLOURS_AND_SIZES as NEW
+from sample_tables import colours_and_sizes, targets_of_colours_and_sizes
+from table_forms import FORMS, LIBRARIES
 from treewright import DecisionTreeClassifier, DecisionTreeRegressor, datasets
 from treewright.estimators.meta.voting import VotingClassifier, VotingRegressor
-from treewright.table import Frame
 
 CLASSIFIERS = [
     ("bayes", make_pipeline(StandardScaler(), GaussianNB())),
@@ -78,32 +77,12 @@ def test_members_are_called_by_name_and_answer_in_the_users_classes() -> None:
         assert model.score(iris.X, iris.y) > 0.9
 
 
-def mixed(n_rows: int = 120) -> tuple[dict[str, list[Any]], list[str], list[float]]:
-    random = np.random.default_rng(8)
-    table: dict[str, list[Any]] = {
-        "colour": [None if one == "?" else str(one) for one in random.choice(["red", "green", "blue", "?"], n_rows)],
-        "size": [None if x < 0.1 else float(x) for x in random.random(n_rows)],
-    }
-    numbers = [(2.0 if c == "red" else 0.0) + (s or 0.0) for c, s in zip(*table.values(), strict=True)]
-    return table, ["big" if number > 1.2 else "small" for number in numbers], numbers
-
-
-NEW = {"colour": ["red", "purple", None], "size": [None, 0.9, 0.2]}
-FRAMES: dict[str, Callable[[dict[str, list[Any]]], Any]] = {
-    "rows": lambda table: [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)],
-    "array": lambda table: np.array(list(table.values()), dtype=object).T,
-    "pandas": pd.DataFrame,
-    "polars": pl.DataFrame,
-    "arrow": pa.table,
-    "frame": Frame,
-}
-
-
-@pytest.mark.parametrize("library", FRAMES)
+@pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("voting", ["hard", "soft"])
 def test_the_default_set_reads_mixed_tables_of_every_library(library: str, voting: str) -> None:
-    table, classes, numbers = mixed()
-    make = FRAMES[library]
+    table = colours_and_sizes(120)
+    classes, numbers = targets_of_colours_and_sizes(table)
+    make = FORMS[library]
     expected = VotingClassifier(voting=voting).fit(table, classes)
     model = VotingClassifier(voting=voting).fit(make(table), classes)
     np.testing.assert_allclose(model.predict_proba(make(NEW)), expected.predict_proba(NEW))

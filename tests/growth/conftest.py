@@ -28,7 +28,7 @@ def make_recipe():
             max_depth=1 << 30,
             min_samples_split=2,
             min_samples_leaf=1,
-            min_gain=0.0,
+            min_split_gain=0.0,
             max_leaf_nodes=0,
             max_features=1 << 30,
             quinlan=False,

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from own_criteria import tsallis
 from treewright.insight import measures
 from treewright.table.column import Column, Kind
 from treewright.tree import SplitKind, Target
@@ -19,10 +20,6 @@ CLASS_CRITERIA = ["information_gain", "gain_ratio", "gini", "error"]
 NUMBER_CRITERIA = ["squared_error", "sdr", "absolute_error", "poisson"]
 MODES = ["multiway", "subset", "one_vs_rest"]
 GAPS = {"learned": 0, "fractional": 1, "every_value": 2, "branch": 4}
-
-
-def tsallis(weights):
-    return (1 - ((weights / weights.sum()) ** 1.5).sum()) / 0.5
 
 
 def lopsided(weights):

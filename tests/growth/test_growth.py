@@ -28,7 +28,7 @@ def numeric_columns(n):
     return tuple(Column(f"x{i}", Kind.NUMERIC) for i in range(n))
 
 
-def mixed_table(n_rows, seed, gaps=0.1):
+def coded_table(n_rows, seed, gaps=0.1):
     """Wide and narrow numbers, few and many categories, an ordered column, and gaps."""
     random = np.random.default_rng(seed)
     columns = (
@@ -75,7 +75,7 @@ def grow_mixed(table, make_recipe, monkeypatch=None, form=None, **options):
 
 @pytest.mark.parametrize("mode", ["multiway", "subset", "one_vs_rest"])
 def test_the_tree_does_not_depend_on_the_number_of_threads(make_recipe, mode):
-    table = mixed_table(110_000, seed=1)
+    table = coded_table(110_000, seed=1)
     weights = np.exp(6.0 * table[3].standard_normal(110_000))
     assert table[1].size >= engine.MIN_CELLS_FOR_THREADS
     trees = [
@@ -92,7 +92,7 @@ def test_the_tree_does_not_depend_on_the_number_of_threads(make_recipe, mode):
     ["information_gain", "gain_ratio", "gini", "error", "squared_error", "sdr", "absolute_error", "poisson"],
 )
 def test_plain_and_compiled_kernels_give_the_same_bits(make_recipe, monkeypatch, criterion, mode):
-    table = mixed_table(300, seed=2, gaps=0.15)
+    table = coded_table(300, seed=2, gaps=0.15)
     random = table[3]
     options = {"weights": random.uniform(0.2, 3.0, 300), "criterion_name": criterion, "mode": mode}
     if criterion in ("squared_error", "sdr", "absolute_error", "poisson"):
@@ -105,7 +105,7 @@ def test_plain_and_compiled_kernels_give_the_same_bits(make_recipe, monkeypatch,
 
 @pytest.mark.parametrize("choices", [{"random_cuts": True}, {"among": 5}, {"max_features": 2}, {"quinlan": True}])
 def test_random_choices_are_the_same_in_both_forms(make_recipe, monkeypatch, choices):
-    table = mixed_table(300, seed=3)
+    table = coded_table(300, seed=3)
     criterion = "gain_ratio" if "quinlan" in choices else "gini"
     mode = "multiway" if "quinlan" in choices else "subset"
     trees = [
@@ -117,7 +117,7 @@ def test_random_choices_are_the_same_in_both_forms(make_recipe, monkeypatch, cho
 
 @pytest.mark.parametrize("choices", [{"random_cuts": True}, {"among": 5}, {"max_features": 2}])
 def test_the_seed_decides_random_choices(make_recipe, choices):
-    table = mixed_table(300, seed=4)
+    table = coded_table(300, seed=4)
     first, again, other = (grow_mixed(table, make_recipe, seed=seed, **choices) for seed in (1, 1, 2))
     assert same_tree(first, again)
     assert not same_tree(first, other)
@@ -271,7 +271,7 @@ def test_the_error_criterion_does_not_peel_off_row_after_row(make_recipe):
 
 @pytest.mark.parametrize("mode", ["multiway", "subset", "one_vs_rest"])
 def test_training_rows_reach_in_prediction_the_leaf_they_were_trained_in(make_recipe, mode):
-    table = mixed_table(2_000, seed=5)
+    table = coded_table(2_000, seed=5)
     tree = grow_mixed(table, make_recipe, mode=mode)
     leaves = leaves_of(tree, table[1])
     counted = np.bincount(leaves, minlength=tree.n_nodes)
@@ -283,7 +283,7 @@ def test_training_rows_reach_in_prediction_the_leaf_they_were_trained_in(make_re
 
 
 def test_missing_and_unseen_values_follow_the_heavier_branch(make_recipe):
-    table = mixed_table(2_000, seed=6)
+    table = coded_table(2_000, seed=6)
     tree = grow_mixed(table, make_recipe, max_depth=1)
     heavier = 1 + int(np.argmax(tree.weight[1:3]))
     row = np.full((1, 5), np.nan)
@@ -295,13 +295,13 @@ def test_missing_and_unseen_values_follow_the_heavier_branch(make_recipe):
 
 
 def test_limits_on_growth_hold(make_recipe):
-    table = mixed_table(2_000, seed=7)
+    table = coded_table(2_000, seed=7)
     tree = grow_mixed(table, make_recipe, min_samples_leaf=25, max_depth=6)
     assert tree.depth <= 6
     assert tree.rows[tree.kind == 0].min() >= 25
     split_rows = grow_mixed(table, make_recipe, min_samples_split=100)
     assert split_rows.rows[split_rows.kind != 0].min() >= 100
-    gains = grow_mixed(table, make_recipe, min_gain=0.01)
+    gains = grow_mixed(table, make_recipe, min_split_gain=0.01)
     assert gains.gain[gains.kind != 0].min() >= 0.01
 
 
@@ -352,7 +352,7 @@ def test_a_changed_kernel_source_changes_the_cache_directory(monkeypatch, tmp_pa
 
 
 def test_fits_in_several_threads_at_once_finish_and_agree(make_recipe):
-    large, small = mixed_table(110_000, seed=8), mixed_table(60, seed=8)
+    large, small = coded_table(110_000, seed=8), coded_table(60, seed=8)
 
     def grow_one(table):
         return grow_mixed(table, make_recipe, min_samples_leaf=20)
@@ -365,7 +365,7 @@ def test_fits_in_several_threads_at_once_finish_and_agree(make_recipe):
 
 
 def test_a_forked_worker_grows_the_same_tree(make_recipe):
-    table = mixed_table(5_000, seed=9)
+    table = coded_table(5_000, seed=9)
     here = grow_mixed(table, make_recipe)
     context = multiprocessing.get_context("fork")
     with context.Pool(1) as pool:

@@ -9,9 +9,10 @@ import numba
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.stats import chi2, chi2_contingency
+from sklearn.base import clone
 
 from treewright import C45Classifier, CARTClassifier, DecisionTreeClassifier, ID3Classifier
 from treewright.engines.exact.independence import chance_of_more
@@ -65,6 +66,19 @@ def chance_of_root(tree: Any, path: np.ndarray, y: np.ndarray) -> float:
     return float(chi2_contingency(table, correction=False).pvalue)
 
 
+def assert_root_is_split_unless_by_chance(learner: Any, X: Any, y: np.ndarray, most: float) -> None:
+    unlimited = clone(learner).fit(X, y)
+    tested = clone(learner).set_params(max_p_value=most).fit(X, y)
+    if unlimited.tree_.root.is_leaf:
+        assert tested.tree_.root.is_leaf
+        return
+    chance = chance_of_root(unlimited.tree_, unlimited.decision_path(X).toarray(), y)
+    assume(abs(chance - most) >= 1e-9)
+    assert tested.tree_.root.is_leaf == (chance > most)
+    if not tested.tree_.root.is_leaf:
+        assert tested.tree_.to_dict() == unlimited.tree_.to_dict()
+
+
 @st.composite
 def small_tables(draw: st.DrawFn) -> tuple[pd.DataFrame, np.ndarray]:
     n_rows = draw(st.integers(4, 30))
@@ -84,17 +98,7 @@ def test_the_root_is_split_if_chance_would_hardly_do_it(
 ) -> None:
     learner, choices = LEARNERS[name]
     X, y = table
-    unlimited = learner(**choices, max_depth=1).fit(X, y)
-    tested = learner(**choices, max_depth=1, max_p_value=most).fit(X, y)
-    if unlimited.tree_.root.is_leaf:
-        assert tested.tree_.root.is_leaf
-        return
-    chance = chance_of_root(unlimited.tree_, unlimited.decision_path(X).toarray(), y)
-    if abs(chance - most) < 1e-9:
-        return
-    assert tested.tree_.root.is_leaf == (chance > most)
-    if not tested.tree_.root.is_leaf:
-        assert tested.tree_.to_dict() == unlimited.tree_.to_dict()
+    assert_root_is_split_unless_by_chance(learner(**choices, max_depth=1), X, y, most)
 
 
 @given(
@@ -106,13 +110,7 @@ def test_the_root_is_tested_at_its_threshold(name: str, numbers: list[tuple[int,
     learner, choices = LEARNERS[name]
     X = np.array([[number] for number, _ in numbers], dtype=float)
     y = np.array([answer for _, answer in numbers])
-    unlimited = learner(**choices, max_depth=1).fit(X, y)
-    tested = learner(**choices, max_depth=1, max_p_value=most).fit(X, y)
-    if unlimited.tree_.root.is_leaf:
-        assert tested.tree_.root.is_leaf
-        return
-    chance = chance_of_root(unlimited.tree_, unlimited.decision_path(X).toarray(), y)
-    assert abs(chance - most) < 1e-9 or tested.tree_.root.is_leaf == (chance > most)
+    assert_root_is_split_unless_by_chance(learner(**choices, max_depth=1), X, y, most)
 
 
 def test_every_split_of_a_tested_tree_passes_the_test() -> None:

@@ -275,9 +275,9 @@ def test_a_class_of_weight_zero_is_known_but_never_answered() -> None:
             {"min_samples_leaf": False},
             "min_samples_leaf is False; give a whole number of 1 or more, or a share",
         ),
-        ({"min_gain": -0.1}, "min_gain is -0.1; give a number of 0 or more"),
-        ({"min_gain": np.inf}, "min_gain is inf; give a number of 0 or more"),
-        ({"min_gain": "0"}, "min_gain is '0'; give a number of 0 or more"),
+        ({"min_split_gain": -0.1}, "min_split_gain is -0.1; give a number of 0 or more"),
+        ({"min_split_gain": np.inf}, "min_split_gain is inf; give a number of 0 or more"),
+        ({"min_split_gain": "0"}, "min_split_gain is '0'; give a number of 0 or more"),
         (
             {"max_leaf_nodes": 1},
             "max_leaf_nodes is 1; give a whole number of 2 or more, or None for no limit",

@@ -64,7 +64,9 @@ def rows_by_leaf(model: Any, X: Any, y: Any, weights: Any = None) -> dict[int, n
     [(CARTClassifier, {}), (DecisionTreeClassifier, {"min_samples_leaf": 50})],
     ids=["CART", "DecisionTree"],
 )
-@pytest.mark.parametrize("care", [{"class_weight": "balanced"}, {"costs": {("ill", "well"): MISSED}}], ids=str)
+@pytest.mark.parametrize(
+    "care", [{"class_weight": "balanced"}, {"misclassification_costs": {("ill", "well"): MISSED}}], ids=str
+)
 def test_a_rare_class_is_found_once_its_errors_count(learner: tuple[Any, dict[str, Any]], care: dict[str, Any]) -> None:
     make, limits = learner
     X, y = ward(1)
@@ -83,7 +85,7 @@ def test_a_rare_class_is_found_once_its_errors_count(learner: tuple[Any, dict[st
 @pytest.mark.parametrize("method", [None, "cost_complexity"])
 def test_two_classes_grow_by_costs_as_by_weights(method: str | None) -> None:
     X, y = ward(3)
-    by_cost = CARTClassifier(costs={("ill", "well"): 7}, prune=method).fit(X, y)
+    by_cost = CARTClassifier(misclassification_costs={("ill", "well"): 7}, prune=method).fit(X, y)
     by_weight = CARTClassifier(class_weight={"ill": 7}, prune=method).fit(X, y)
     assert shape(by_cost.tree_) == shape(by_weight.tree_)
     assert by_cost.tree_.n_leaves > 1
@@ -149,13 +151,13 @@ def test_costs_are_the_loss_matrix_of_rpart(name: str) -> None:
     frame = read_table(WEKA / f"{name}.arff.gz")
     target = frame.columns[-1]
     X, y = frame.drop(target), frame[target]
-    limits = {"min_samples_split": 20, "min_samples_leaf": 7, "min_gain": 1e-10}
-    model = CARTClassifier(missing="surrogate", prune=None, costs=costs, **limits).fit(X, y)
+    limits = {"min_samples_split": 20, "min_samples_leaf": 7, "min_split_gain": 1e-10}
+    model = CARTClassifier(missing="surrogate", prune=None, misclassification_costs=costs, **limits).fit(X, y)
     table = complexity_table(model, cp=0.01)
     expected = np.array(printed.split(), dtype=float).reshape(-1, 3)
     np.testing.assert_allclose(np.column_stack([table.cp, table.splits, table.relative_error]), expected, atol=1e-9)
     root = cost_complexity_path(model).risks[-1]
-    answers = prune(model, "cost_complexity", alpha=0.01 * root).predict(X)
+    answers = prune(model, "cost_complexity", ccp_alpha=0.01 * root).predict(X)
     assert dict(zip(*np.unique(answers, return_counts=True), strict=True)) == answered
     assert np.count_nonzero(answers != np.asarray(y)) == errors
 
@@ -164,7 +166,7 @@ def test_answers_have_the_least_expected_cost_and_shares_stay_true() -> None:
     iris = datasets.load_iris()
     X, y = iris.X, np.asarray(iris.y)
     costs = {("virginica", "versicolor"): 10, ("setosa", "virginica"): 0.5, ("versicolor", "setosa"): 3}
-    model = DecisionTreeClassifier(costs=costs, max_depth=2, min_samples_leaf=5).fit(X, y)
+    model = DecisionTreeClassifier(misclassification_costs=costs, max_depth=2, min_samples_leaf=5).fit(X, y)
     # Rows are the actual class, columns the answer: setosa, versicolor, virginica.
     by_hand = np.array([[0.0, 1.0, 0.5], [3.0, 0.0, 1.0], [1.0, 10.0, 0.0]])
     shares = model.predict_proba(X)
@@ -186,7 +188,7 @@ def test_weights_of_rows_and_costs_go_together() -> None:
     weights = np.random.default_rng(0).integers(1, 4, len(y))
     often = np.repeat(np.arange(len(y)), weights)
     # Three rows can be told apart by `min_samples_leaf`, weights of three cannot.
-    learner = DecisionTreeClassifier(costs={("ill", "well"): 30}, max_depth=4)
+    learner = DecisionTreeClassifier(misclassification_costs={("ill", "well"): 30}, max_depth=4)
     weighted = learner.fit(X, y, sample_weight=weights)
     shares = weighted.predict_proba(X)
     repeated = DecisionTreeClassifier(**learner.get_params()).fit(X[often], y[often])
@@ -200,7 +202,9 @@ def test_costs_of_one_change_nothing(learner: Any) -> None:
     X, y = table.X, np.asarray(table.y)
     names = sorted(set(y.tolist()))
     plain = learner().fit(X, y)
-    alike = learner(costs={(one, other): 1 for one in names for other in names if one != other}).fit(X, y)
+    alike = learner(misclassification_costs={(one, other): 1 for one in names for other in names if one != other}).fit(
+        X, y
+    )
     assert shape(alike.tree_) == shape(plain.tree_)
     assert (alike.predict(X) == plain.predict(X)).all()
     np.testing.assert_allclose(alike.predict_proba(X), plain.predict_proba(X), atol=1e-9)
@@ -208,7 +212,7 @@ def test_costs_of_one_change_nothing(learner: Any) -> None:
 
 def test_a_cost_of_nothing_makes_an_answer_free() -> None:
     X, y = [[1], [2], [3], [4]], ["a", "b", "b", "b"]
-    model = DecisionTreeClassifier(max_depth=0, costs={("b", "a"): 0}).fit(X, y)
+    model = DecisionTreeClassifier(max_depth=0, misclassification_costs={("b", "a"): 0}).fit(X, y)
     assert model.predict(X).tolist() == ["a"] * 4
     assert model.predict_proba(X).tolist() == [[0.25, 0.75]] * 4
 
@@ -223,7 +227,9 @@ def test_a_cost_of_nothing_makes_an_answer_free() -> None:
 )
 def test_c45_takes_costs(variant: str, raises: bool) -> None:
     X, y = ward(1)
-    model = C45Classifier(costs={("ill", "well"): MISSED}, variant=variant, subtree_raising=raises).fit(X, y)
+    model = C45Classifier(
+        misclassification_costs={("ill", "well"): MISSED}, variant=variant, subtree_raising=raises
+    ).fit(X, y)
     counts = rows_by_leaf(model, X, y)
     by_hand = np.array([[0.0, MISSED], [1.0, 0.0]])
     for leaf, answer in zip(model.apply(X), model.predict(X), strict=True):
@@ -233,40 +239,45 @@ def test_c45_takes_costs(variant: str, raises: bool) -> None:
 def test_a_class_that_never_occurred_is_no_answer() -> None:
     # Calling either class "c" would cost less than taking one for the other.
     y = pd.Series(pd.Categorical(list("aabbab"), categories=["b", "a", "c"]))
-    model = DecisionTreeClassifier(max_depth=0, costs={("a", "b"): 20, ("b", "a"): 20}).fit([[k] for k in range(6)], y)
+    model = DecisionTreeClassifier(max_depth=0, misclassification_costs={("a", "b"): 20, ("b", "a"): 20}).fit(
+        [[k] for k in range(6)], y
+    )
     assert model.tree_.root.answer in ("a", "b")
     assert model.predict([[0]])[0] == model.tree_.root.answer
 
 
 @pytest.mark.parametrize(
-    ("costs", "sentence"),
+    ("misclassification_costs", "sentence"),
     [
         ({}, r"costs is \{\}; give a dict such as"),
         ([[0, 1], [5, 0]], r"costs is \[\[0, 1\], \[5, 0\]\]; give a dict"),
         ("balanced", "costs is 'balanced'; give a dict"),
         (5, "costs is 5; give a dict"),
-        ({("ill", "dead"): 5}, "costs names 'dead', which is no class of y; the classes are 'ill', 'well'"),
-        ({("dead", "ill"): 5}, "costs names 'dead', which is no class of y"),
+        (
+            {("ill", "dead"): 5},
+            "misclassification_costs names 'dead', which is no class of y; the classes are 'ill', 'well'",
+        ),
+        ({("dead", "ill"): 5}, "misclassification_costs names 'dead', which is no class of y"),
         ({("ill", "well"): -1}, r"the cost of \('ill', 'well'\) is -1; give a number of 0 or more"),
         ({("ill", "well"): "5"}, r"the cost of \('ill', 'well'\) is '5'; give a number"),
         ({("ill", "well"): float("nan")}, r"the cost of \('ill', 'well'\) is nan; give a number"),
         ({("ill", "well"): float("inf")}, r"the cost of \('ill', 'well'\) is inf; give a number"),
         ({("ill", "well"): True}, r"the cost of \('ill', 'well'\) is True; give a number"),
-        ({"ill": 5}, "costs has the key 'ill'; give pairs of the actual and the predicted class"),
-        ({("ill", "well", "ill"): 5}, "costs has the key .*; give pairs"),
+        ({"ill": 5}, "misclassification_costs has the key 'ill'; give pairs of the actual and the predicted class"),
+        ({("ill", "well", "ill"): 5}, "misclassification_costs has the key .*; give pairs"),
     ],
 )
 @pytest.mark.parametrize("learner", [DecisionTreeClassifier, CARTClassifier, C45Classifier])
 def test_costs_that_make_no_sense_are_refused_in_a_sentence(learner: Any, costs: Any, sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence) as refused:
-        learner(costs=costs).fit([[1], [2], [3], [4]], ["ill", "well", "ill", "well"])
+        learner(misclassification_costs=costs).fit([[1], [2], [3], [4]], ["ill", "well", "ill", "well"])
     assert "\n" not in str(refused.value)
 
 
 def test_costs_that_are_all_zero_are_refused() -> None:
     costs = {("ill", "well"): 0, ("well", "ill"): 0}
-    with pytest.raises(ValueError, match="costs"):
-        DecisionTreeClassifier(costs=costs).fit([[1], [2], [3], [4]], ["ill", "well", "ill", "well"])
+    with pytest.raises(ValueError, match="misclassification_costs"):
+        DecisionTreeClassifier(misclassification_costs=costs).fit([[1], [2], [3], [4]], ["ill", "well", "ill", "well"])
 
 
 SMOOTHED = [
@@ -317,7 +328,7 @@ def test_an_empty_branch_answers_with_the_smoothed_shares_of_its_parent() -> Non
 
 def test_shares_are_smoothed_before_costs_choose() -> None:
     X, y = [[1], [2], [3], [4], [5]], ["a", "a", "a", "b", "b"]
-    model = DecisionTreeClassifier(smoothing="laplace", costs={("b", "a"): 10}).fit(X, y)
+    model = DecisionTreeClassifier(smoothing="laplace", misclassification_costs={("b", "a"): 10}).fit(X, y)
     # In the leaf of three, b has a share of 1/5: a costs 10/5, b only 4/5.
     np.testing.assert_allclose(model.predict_proba([[1]]), [[0.8, 0.2]])
     assert model.predict([[1]]).tolist() == ["b"]

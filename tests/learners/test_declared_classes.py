@@ -160,7 +160,9 @@ def test_weights_and_pruning_know_classes_by_name(source: str, tmp_path: Path) -
     full = DecisionTreeClassifier().fit(X, y)
     smaller = prune(full, "reduced_error", X=X, y=y)
     assert smaller.score(X, y) == full.score(X, y)
-    costly = DecisionTreeClassifier(costs={("high", "low"): 50, ("high", "medium"): 50}, max_depth=0).fit(X, y)
+    costly = DecisionTreeClassifier(
+        misclassification_costs={("high", "low"): 50, ("high", "medium"): 50}, max_depth=0
+    ).fit(X, y)
     assert set(costly.predict(X)) == {"high"}
 
 

@@ -13,11 +13,11 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from table_forms import WITH_NAMES, Columns, as_object_array
 from treewright import C45Classifier, DecisionTreeClassifier, DecisionTreeRegressor, OneRClassifier, datasets
 from treewright.table import Frame
 
 SIZES = ("small", "medium", "large")
-Columns = dict[str, list[Any]]
 
 
 def make_columns(n_rows: int = 120) -> tuple[Columns, list[str]]:
@@ -41,26 +41,6 @@ def make_columns(n_rows: int = 120) -> tuple[Columns, list[str]]:
     return gappy, target
 
 
-def as_object_array(columns: Columns) -> np.ndarray:
-    array = np.empty((len(next(iter(columns.values()))), len(columns)), dtype=object)
-    for place, cells in enumerate(columns.values()):
-        array[:, place] = cells
-    return array
-
-
-FRAMES: dict[str, Callable[[Columns], Any]] = {
-    "dict of lists": lambda columns: columns,
-    "list of dicts": lambda columns: [
-        dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
-    ],
-    "pandas": pd.DataFrame,
-    "pandas nullable": lambda columns: pd.DataFrame(columns).convert_dtypes(),
-    "pandas arrow": lambda columns: pa.table(columns).to_pandas(types_mapper=pd.ArrowDtype),
-    "polars": pl.DataFrame,
-    "polars lazy": lambda columns: pl.DataFrame(columns).lazy(),
-    "arrow": pa.table,
-    "frame": Frame,
-}
 MODELS = [
     DecisionTreeClassifier(),
     DecisionTreeClassifier(categorical="multiway", criterion="information_gain"),
@@ -70,21 +50,21 @@ MODELS = [
 
 
 @pytest.mark.parametrize("model", MODELS, ids=str)
-@pytest.mark.parametrize("library", FRAMES)
+@pytest.mark.parametrize("library", WITH_NAMES)
 def test_every_library_gives_the_same_tree(library: str, model: Any) -> None:
     columns, target = make_columns()
     expected = model.fit(columns, target).tree_.to_dict()
-    frame = FRAMES[library](columns)
+    frame = WITH_NAMES[library](columns)
     assert model.fit(frame, target).tree_.to_dict() == expected
     assert model.feature_names_in_.tolist() == list(columns)
 
 
-@pytest.mark.parametrize("library", FRAMES)
+@pytest.mark.parametrize("library", WITH_NAMES)
 def test_a_model_predicts_the_same_from_every_library(library: str) -> None:
     columns, target = make_columns()
     model = DecisionTreeClassifier(max_depth=4).fit(pd.DataFrame(columns), target)
     expected = model.predict_proba(columns)
-    np.testing.assert_array_equal(model.predict_proba(FRAMES[library](columns)), expected)
+    np.testing.assert_array_equal(model.predict_proba(WITH_NAMES[library](columns)), expected)
 
 
 @pytest.mark.parametrize("model", MODELS, ids=str)

@@ -348,7 +348,7 @@ def test_pruning_never_enlarges_a_tree_with_gaps(rows, grown, method):
     full = learner(missing=strategy, prune=None).fit(table, target)
     afterwards = prune(full, method)
     assert is_nested(afterwards.tree_, full.tree_)
-    price = {"alpha": 0.0} if method == "cost_complexity" else {}
+    price = {"ccp_alpha": 0.0} if method == "cost_complexity" else {}
     while_fitting = learner(missing=strategy, prune=method, **price).fit(table, target)
     assert while_fitting.tree_.to_dict() == afterwards.tree_.to_dict()
     assert while_fitting.tree_.n_nodes <= full.tree_.n_nodes
@@ -378,12 +378,12 @@ def test_trees_with_gaps_are_nested_along_the_price_of_a_leaf(rows, strategy, ri
     table, target = rows
     model = DecisionTreeClassifier(missing=strategy).fit(table, target)
     path = cost_complexity_path(model, risk=risk)
-    assert (np.diff(path.alphas) > 0.0).all()
+    assert (np.diff(path.ccp_alphas) > 0.0).all()
     assert (np.diff(path.leaves) < 0).all()
     assert path.leaves[-1] == 1
     before = model.tree_
-    for alpha, leaves in zip(path.alphas, path.leaves, strict=True):
-        smaller = prune(model, "cost_complexity", alpha=alpha, risk=risk).tree_
+    for ccp_alpha, leaves in zip(path.ccp_alphas, path.leaves, strict=True):
+        smaller = prune(model, "cost_complexity", ccp_alpha=ccp_alpha, risk=risk).tree_
         assert smaller.n_leaves == leaves
         assert is_nested(smaller, before)
         before = smaller

@@ -111,7 +111,7 @@ def test_xor_is_learned_although_no_split_gains(lectures: Lectures, model: Any) 
 
 
 def test_xor_stays_a_leaf_if_a_split_must_gain(lectures: Lectures) -> None:
-    model = DecisionTreeClassifier(min_gain=1e-9).fit(*table_of(lectures["xor"]))
+    model = DecisionTreeClassifier(min_split_gain=1e-9).fit(*table_of(lectures["xor"]))
     assert model.tree_.n_nodes == 1
 
 

@@ -236,7 +236,7 @@ def test_a_refusal_names_columns_and_counts_and_a_strategy_that_every_learner_ha
         make(name, proposed).fit(table, target)
 
 
-def mixed_table(n_rows: int, seed: int) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
+def table_of_a_hidden_state(n_rows: int, seed: int) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
     """Columns of each kind that tell of one hidden state, three in ten cells empty; the state as class and number."""
     random = np.random.default_rng(seed)
     state = random.random(n_rows) < 0.45
@@ -258,7 +258,7 @@ def mixed_table(n_rows: int, seed: int) -> tuple[pd.DataFrame, np.ndarray, np.nd
 
 
 CATEGORICAL = ["kind", "wet", "grade"]
-TRAINING, NEW = mixed_table(300, seed=0), mixed_table(300, seed=1)
+TRAINING, NEW = table_of_a_hidden_state(300, seed=0), table_of_a_hidden_state(300, seed=1)
 
 STRATEGIES = [*MISSING, ("majority", "mean"), ("class_majority", "mean")]
 TESTED = [strategy for strategy in STRATEGIES if strategy != "error"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,17 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treewright import OneRClassifier, read_table
+from treewright import OneRClassifier
 from treewright.tree import SplitKind, Tree
+from weka_tables import ORACLES, confusion_of, load_weka_table
 
-ORACLES = Path(__file__).parents[1] / "oracles"
 SETS: dict[str, Any] = json.loads((ORACLES / "oner.json").read_text(encoding="utf-8"))["sets"]
 
 
 def fit(name: str) -> tuple[OneRClassifier, Any, Any]:
-    frame = read_table(ORACLES / "weka" / f"{name}.arff.gz")
-    target = list(frame.columns)[-1]
-    X, y = frame.drop(target), frame[target]
+    X, y = load_weka_table(name)
     return OneRClassifier().fit(X, y), X, y
 
 
@@ -65,9 +62,7 @@ def test_one_rule_is_the_rule_of_weka(name: str) -> None:
 @pytest.mark.parametrize("name", SETS)
 def test_one_rule_answers_the_training_rows_as_weka_does(name: str) -> None:
     model, X, y = fit(name)
-    classes = list(y.domain.categories)
-    pairs = list(zip(np.asarray(y).tolist(), model.predict(X).tolist(), strict=True))
-    assert [[pairs.count((actual, said)) for said in classes] for actual in classes] == SETS[name]["confusion"]
+    assert confusion_of(y, model.predict(X)) == SETS[name]["confusion"]
 
 
 def plain_rule(values: list[float], labels: list[int], min_bucket: int) -> list[tuple[float, int]]:

@@ -12,6 +12,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 
+from own_criteria import tsallis
 from treewright import (
     AdaBoostClassifier,
     BaggingClassifier,
@@ -53,11 +54,6 @@ def gini_by_loop(weights):
 def own_entropy(weights):
     shares = weights[weights > 0] / weights.sum()
     return -(shares * np.log2(shares)).sum()
-
-
-def tsallis(weights):
-    """Tsallis entropy with q = 1.5."""
-    return (1 - ((weights / weights.sum()) ** 1.5).sum()) / 0.5
 
 
 def by_comprehension(weights):
@@ -190,6 +186,7 @@ def test_a_deviance_may_leave_out_what_no_split_changes(n_rows):
     assert own.impurity[0] < 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_classes", [2, 5])
 def test_large_tables_and_many_threads_give_the_tree_of_the_known_criterion(monkeypatch, n_classes):
     monkeypatch.setenv("TREEWRIGHT_COMPILE", "1")
@@ -284,22 +281,23 @@ def test_every_learner_with_a_criterion_takes_a_function(form):
     X, signal, _ = table(120, seed=8)
     y = classes_of(signal, 2)
     for learner, choices in [
-        (CARTClassifier, {"alpha": 0.0}),
+        (CARTClassifier, {"ccp_alpha": 0.0}),
         (DecisionStumpClassifier, {}),
         (RandomTreeClassifier, {"random_state": 1}),
     ]:
         own = learner(criterion=own_gini, **choices).fit(X, y)
         assert_same_tree(own.tree_, learner(criterion="gini", **choices).fit(X, y).tree_)
-    for learner, choices in [(CARTRegressor, {"alpha": 0.01}), (RandomTreeRegressor, {"random_state": 1})]:
+    for learner, choices in [(CARTRegressor, {"ccp_alpha": 0.01}), (RandomTreeRegressor, {"random_state": 1})]:
         own = learner(criterion=own_mse, **choices).fit(X, signal)
         assert_same_tree(own.tree_, learner(criterion="squared_error", **choices).fit(X, signal).tree_)
 
 
+@pytest.mark.slow
 def test_cart_prunes_by_ones_own_impurity(form):
     X, signal, _ = table(60 if form == "0" else 150, seed=9)
     own = CARTRegressor(criterion=own_mse).fit(X, signal)
     known = CARTRegressor().fit(X, signal)
-    assert own.alpha_ == pytest.approx(known.alpha_, rel=1e-9)
+    assert own.ccp_alpha_ == pytest.approx(known.ccp_alpha_, rel=1e-9)
     assert_same_tree(own.tree_, known.tree_)
 
 
@@ -309,11 +307,11 @@ def test_the_pruning_path_is_told_in_ones_own_impurity():
     model = DecisionTreeClassifier(criterion=tsallis).fit(X, y)
     path = cost_complexity_path(model, risk="impurity")
     assert path.risks[-1] == pytest.approx(tsallis(np.bincount(y).astype(float)))
-    for smaller, alpha in zip(path.trees, path.alphas, strict=True):
+    for smaller, ccp_alpha in zip(path.trees, path.ccp_alphas, strict=True):
         leaves = [node for node in smaller if node.is_leaf]
         risk = sum(node.weight * tsallis(node.distribution) for node in leaves) / len(y)
-        assert len(leaves) == prune(model, "cost_complexity", alpha=alpha, risk="impurity").tree_.n_leaves
-        assert risk == pytest.approx(path.risks[list(path.alphas).index(alpha)])
+        assert len(leaves) == prune(model, "cost_complexity", ccp_alpha=ccp_alpha, risk="impurity").tree_.n_leaves
+        assert risk == pytest.approx(path.risks[list(path.ccp_alphas).index(ccp_alpha)])
 
 
 def test_negative_impurities_can_be_pruned_by():
@@ -322,7 +320,7 @@ def test_negative_impurities_can_be_pruned_by():
     own, known = fit_both(DecisionTreeRegressor, poisson_but_for_a_constant, "poisson", X, counts, min_samples_leaf=2)
     paths = [cost_complexity_path(tree) for tree in (own, known)]
     np.testing.assert_array_equal(paths[0].leaves, paths[1].leaves)
-    np.testing.assert_allclose(paths[0].alphas, paths[1].alphas, atol=1e-12)
+    np.testing.assert_allclose(paths[0].ccp_alphas, paths[1].ccp_alphas, atol=1e-12)
 
 
 def test_impurity_and_gain_are_what_the_function_says(form):

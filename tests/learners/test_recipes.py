@@ -47,7 +47,7 @@ def make(name: str, **parameters: Any) -> Any:
     return learner.set_params(**special, **known)
 
 
-def mixed_table(n_rows: int = 150, seed: int = 0) -> tuple[dict[str, list[Any]], np.ndarray]:
+def words_and_numbers(n_rows: int = 150, seed: int = 0) -> tuple[dict[str, list[Any]], np.ndarray]:
     """Words, whole numbers and gaps; the target depends on both columns and is noisy."""
     rng = np.random.default_rng(seed)
     words = rng.choice(["a", "b", "c", "d"], n_rows)
@@ -108,7 +108,7 @@ def test_c45_prefers_the_gain_ratio_to_the_gain() -> None:
 
 
 def test_c45_keeps_two_rows_in_a_branch_unless_told_otherwise() -> None:
-    table, target = mixed_table()
+    table, target = words_and_numbers()
     assert C45Classifier().fit(table, target).get_n_leaves() <= (
         C45Classifier(min_samples_leaf=1).fit(table, target).get_n_leaves()
     )
@@ -147,7 +147,7 @@ def test_one_rule_asks_about_one_column_and_stays_shallow() -> None:
 
 
 def test_one_rule_does_not_depend_on_the_order_of_the_rows() -> None:
-    table, target = mixed_table()
+    table, target = words_and_numbers()
     order = np.random.default_rng(3).permutation(len(target))
     frame = pd.DataFrame({"number": table["number"]})
     expected = OneRClassifier(min_bucket=3).fit(frame, target).tree_.to_dict()
@@ -155,14 +155,14 @@ def test_one_rule_does_not_depend_on_the_order_of_the_rows() -> None:
 
 
 def test_one_rule_counts_the_training_rows_that_reach_each_leaf() -> None:
-    table, target = mixed_table()
+    table, target = words_and_numbers()
     for columns in ({"word": table["word"]}, {"number": table["number"]}):
         model = OneRClassifier(min_bucket=3).fit(columns, target)
         check_tree_against_its_rows(model, columns, target)
 
 
 def test_one_rule_takes_the_column_with_the_fewest_errors() -> None:
-    table, target = mixed_table()
+    table, target = words_and_numbers()
     alone = {
         name: OneRClassifier().fit({name: cells}, target).score({name: cells}, target) for name, cells in table.items()
     }
@@ -172,7 +172,7 @@ def test_one_rule_takes_the_column_with_the_fewest_errors() -> None:
 
 @pytest.mark.parametrize("name", ["ObliviousTreeClassifier", "ObliviousTreeRegressor"])
 def test_all_nodes_of_a_level_of_an_oblivious_tree_ask_the_same(name: str) -> None:
-    table, target = mixed_table()
+    table, target = words_and_numbers()
     tree = make(name, max_depth=4).fit(table, target).tree_
     assert tree.depth == 4
     for depth in range(4):
@@ -182,7 +182,7 @@ def test_all_nodes_of_a_level_of_an_oblivious_tree_ask_the_same(name: str) -> No
 
 
 def test_an_oblivious_tree_of_one_level_is_a_stump() -> None:
-    table, target = mixed_table()
+    table, target = words_and_numbers()
     oblivious = ObliviousTreeClassifier(max_depth=1).fit(table, target)
     stump = DecisionStumpClassifier().fit(table, target)
     assert str(oblivious.rules()) == str(stump.rules())
@@ -201,7 +201,7 @@ def check_tree_against_its_rows(model: Any, X: Any, y: np.ndarray) -> None:
 
 @pytest.mark.parametrize("name", single.__all__)
 def test_decision_path_and_apply_agree_with_the_tree(name: str) -> None:
-    table, target = mixed_table()
+    table, target = words_and_numbers()
     missing = "branch" if name == "OneRClassifier" else "learned"
     model = make(name, random_state=0, missing=missing, prune=None).fit(table, target)
     check_tree_against_its_rows(model, table, target)
@@ -222,7 +222,7 @@ def test_decision_path_and_apply_agree_with_the_tree(name: str) -> None:
 
 @pytest.mark.parametrize("name", single.__all__)
 def test_a_row_of_weight_two_is_the_row_twice(name: str) -> None:
-    table, target = mixed_table()
+    table, target = words_and_numbers()
     frame = pd.DataFrame(table)
     weights = np.random.default_rng(1).integers(1, 4, len(target))
     twice = frame.loc[frame.index.repeat(weights)]
@@ -239,7 +239,7 @@ def test_a_row_of_weight_two_is_the_row_twice(name: str) -> None:
 
 @pytest.mark.parametrize("name", single.__all__)
 def test_clone_and_pickle_keep_the_model(name: str) -> None:
-    table, target = mixed_table()
+    table, target = words_and_numbers()
     model = make(name, random_state=0).fit(table, target)
     assert clone(model).get_params() == model.get_params()
     again = pickle.loads(pickle.dumps(model))
@@ -273,7 +273,7 @@ def test_random_trees_can_be_bagged(iris: Any) -> None:
 
 @pytest.mark.parametrize("name", single.__all__)
 def test_of_two_equal_columns_the_first_is_asked_about(name: str) -> None:
-    table, target = mixed_table()
+    table, target = words_and_numbers()
     doubled = {f"{name}_{copy}": cells for name, cells in table.items() for copy in ("first", "second")}
     model = make(name, random_state=0, max_features=None).fit(doubled, target)
     asked = {node.column.name for node in model.tree_ if node.column}
@@ -334,7 +334,7 @@ def test_growth_keeps_its_limits(iris: Any) -> None:
     assert grow(min_samples_leaf=0.1).rows.min() >= 15
     tree = grow(min_samples_split=0.5)
     assert tree.rows[tree.kind != SplitKind.LEAF].min() >= 75
-    assert grow(min_gain=0.2).gain[grow(min_gain=0.2).kind != SplitKind.LEAF].min() >= 0.2
+    assert grow(min_split_gain=0.2).gain[grow(min_split_gain=0.2).kind != SplitKind.LEAF].min() >= 0.2
     assert grow(min_samples_leaf=10**15, max_leaf_nodes=10**15, max_depth=10**15).n_nodes == 1
     assert grow(splitter=("among", 10**15), random_state=0, max_depth=1).n_nodes == 3
 

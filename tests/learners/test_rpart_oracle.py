@@ -8,18 +8,17 @@ from __future__ import annotations
 import json
 import math
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from treewright import C45Classifier, CARTClassifier, CARTRegressor, complexity_table, prune, read_table
+from treewright import C45Classifier, CARTClassifier, CARTRegressor, complexity_table, prune
 from treewright.show.text import draw
 from treewright.table import read_frame
 from treewright.tree.pruning.methods import error_bounds, extra_errors
+from weka_tables import ORACLES, load_weka_table
 
-ORACLES = Path(__file__).parents[1] / "oracles"
 RPART: dict[str, Any] = json.loads((ORACLES / "rpart.json").read_text(encoding="utf-8"))
 NAMES = [name for name in RPART if not name.startswith("_")]
 
@@ -31,9 +30,7 @@ FIRST = {"soybean": ["int-discolor", "canker-lesion"]}
 @cache
 def load(name: str) -> tuple[Any, Any, np.ndarray]:
     """The table, its last column as the target, and the rows that rpart uses: those with some value in the table."""
-    frame = read_table(ORACLES / "weka" / f"{name}.arff.gz")
-    target = frame.columns[-1]
-    X, y = frame.drop(target), frame[target]
+    X, y = load_weka_table(name)
     first = FIRST.get(name, [])
     X = X[[*first, *(column for column in X.columns if column not in first)]]
     return X, y, ~np.isnan(read_frame(X).values).all(axis=1)
@@ -44,7 +41,7 @@ def fitted(name: str) -> Any:
     """A tree within rpart's limits, not pruned yet; rpart calls a gain of up to 1e-10 none."""
     X, y, used = load(name)
     learner = CARTRegressor if "train_rmse" in RPART[name] else CARTClassifier
-    limits = {"min_samples_split": 20, "min_samples_leaf": 7, "min_gain": 1e-10}
+    limits = {"min_samples_split": 20, "min_samples_leaf": 7, "min_split_gain": 1e-10}
     return learner(missing="surrogate", prune=None, **limits).fit(X[used], y[used])
 
 
@@ -78,7 +75,7 @@ def test_the_tree_at_rparts_complexity_answers_as_well_as_rparts(name: str) -> N
         root = np.var(actual.astype(float))
     else:
         root = 1 - np.unique(actual, return_counts=True)[1].max() / len(actual)
-    smaller = prune(model, "cost_complexity", alpha=0.01 * root)
+    smaller = prune(model, "cost_complexity", ccp_alpha=0.01 * root)
     assert smaller.tree_.n_leaves == RPART[name]["leaves"]
     answers = smaller.predict(X)  # also of the row of vote that has no value at all
     if "train_rmse" in RPART[name]:

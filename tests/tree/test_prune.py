@@ -21,7 +21,7 @@ from treewright import (
     DecisionTreeRegressor,
     ID3Classifier,
     cost_complexity_path,
-    cross_validate_alpha,
+    cross_validate_ccp_alpha,
     datasets,
     prune,
 )
@@ -56,19 +56,19 @@ def test_the_sequence_on_impurity_is_scikit_learns(load):
     X, y = load(return_X_y=True)
     path = cost_complexity_path(DecisionTreeClassifier().fit(X, y), risk="impurity")
     theirs = TheirClassifier(random_state=0).fit(X, y).cost_complexity_pruning_path(X, y)
-    np.testing.assert_allclose(path.alphas, theirs.ccp_alphas, atol=1e-12)
+    np.testing.assert_allclose(path.ccp_alphas, theirs.ccp_alphas, atol=1e-12)
     np.testing.assert_allclose(path.risks, theirs.impurities, atol=1e-12)
-    for alpha, leaves in zip(path.alphas, path.leaves, strict=True):
-        model = TheirClassifier(random_state=0, ccp_alpha=alpha + 1e-12).fit(X, y)
+    for ccp_alpha, leaves in zip(path.ccp_alphas, path.leaves, strict=True):
+        model = TheirClassifier(random_state=0, ccp_alpha=ccp_alpha + 1e-12).fit(X, y)
         assert model.get_n_leaves() == leaves
 
 
 def test_a_regression_tree_is_pruned_as_scikit_learn_prunes_it():
     X, y = sklearn_datasets.load_diabetes(return_X_y=True)
     model = DecisionTreeRegressor().fit(X, y)
-    for alpha in (20.0, 50.0, 100.0, 1_000.0):  # smaller nodes than these leave have splits that tie
-        ours = prune(model, "cost_complexity", alpha=alpha)
-        theirs = TheirRegressor(random_state=0, ccp_alpha=alpha).fit(X, y)
+    for ccp_alpha in (20.0, 50.0, 100.0, 1_000.0):  # smaller nodes than these leave have splits that tie
+        ours = prune(model, "cost_complexity", ccp_alpha=ccp_alpha)
+        theirs = TheirRegressor(random_state=0, ccp_alpha=ccp_alpha).fit(X, y)
         np.testing.assert_allclose(ours.predict(X), theirs.predict(X), rtol=1e-9)
 
 
@@ -78,11 +78,11 @@ def test_each_tree_of_the_sequence_is_nested_in_the_one_before(risk):
     model = DecisionTreeClassifier().fit(X, y)
     path = cost_complexity_path(model, risk=risk)
     assert path.leaves[-1] == 1
-    assert (np.diff(path.alphas) > 0).all()
+    assert (np.diff(path.ccp_alphas) > 0).all()
     assert (np.diff(path.leaves) < 0).all()
     before = model
-    for alpha, leaves in zip(path.alphas, path.leaves, strict=True):
-        smaller = prune(model, "cost_complexity", alpha=alpha, risk=risk)
+    for ccp_alpha, leaves in zip(path.ccp_alphas, path.leaves, strict=True):
+        smaller = prune(model, "cost_complexity", ccp_alpha=ccp_alpha, risk=risk)
         assert smaller.tree_.n_leaves == leaves
         assert leaves_above(before.tree_, smaller.tree_)
         before = smaller
@@ -92,16 +92,16 @@ def test_no_subtree_beats_the_one_cost_complexity_chooses():
     X, y = noisy(60, seed=3)
     tree = DecisionTreeClassifier(max_depth=3).fit(X, y).tree_
     inner = np.flatnonzero(tree.kind != SplitKind.LEAF)
-    for alpha in (0.0, 0.005, 0.01, 0.03, 0.1):
+    for ccp_alpha in (0.0, 0.005, 0.01, 0.03, 0.1):
         costs = []
         for pattern in range(1 << len(inner)):
             at = {int(node) for k, node in enumerate(inner) if pattern >> k & 1}
             smaller = prune(tree, where=lambda node, at=at: node.index in at)
             errors = sum(node.errors for node in smaller if node.is_leaf)
-            costs.append((round(errors / 60 + alpha * smaller.n_leaves, 12), smaller.n_leaves))
-        chosen = prune(tree, "cost_complexity", alpha=alpha)
+            costs.append((round(errors / 60 + ccp_alpha * smaller.n_leaves, 12), smaller.n_leaves))
+        chosen = prune(tree, "cost_complexity", ccp_alpha=ccp_alpha)
         errors = sum(node.errors for node in chosen if node.is_leaf)
-        assert (round(errors / 60 + alpha * chosen.n_leaves, 12), chosen.n_leaves) == min(costs)
+        assert (round(errors / 60 + ccp_alpha * chosen.n_leaves, 12), chosen.n_leaves) == min(costs)
 
 
 def test_the_kernel_is_the_same_plain_and_compiled(monkeypatch):
@@ -193,7 +193,7 @@ def test_trees_with_categories_and_empty_branches_can_be_pruned():
     assert stump.n_nodes == 1
     orchard = datasets.load_orchard()
     large = DecisionTreeClassifier().fit(orchard.X, orchard.y)
-    small = prune(large, "cost_complexity", alpha=0.01)
+    small = prune(large, "cost_complexity", ccp_alpha=0.01)
     assert 1 < small.tree_.n_leaves < large.tree_.n_leaves
     assert small.score(orchard.X, orchard.y) > 0.5
 
@@ -209,19 +209,19 @@ def test_cross_validation_judges_each_tree_as_pruning_by_hand_does(kind):
     else:
         X, y = sklearn_datasets.load_diabetes(return_X_y=True)
         learner, rows_in_order = DecisionTreeRegressor(), np.argsort(y, kind="stable")
-    judged = cross_validate_alpha(learner, X, y, folds=5)
+    judged = cross_validate_ccp_alpha(learner, X, y, folds=5)
     path = cost_complexity_path(learner.fit(X, y))
     assert np.array_equal(judged.leaves, path.leaves)
     fold_of = np.empty(len(y), dtype=int)
     fold_of[rows_in_order] = np.arange(len(y)) % 5
     for line in range(0, len(path), max(len(path) // 6, 1)):
-        above = path.alphas[line + 1] if line + 1 < len(path) else np.inf
+        above = path.ccp_alphas[line + 1] if line + 1 < len(path) else np.inf
         losses = []
         for fold in range(5):
             inside = fold_of != fold
             model = type(learner)().fit(X[inside], y[inside])
-            price = min(np.sqrt(path.alphas[line] * above), 1e300)
-            pruned = prune(model, "cost_complexity", alpha=price)
+            price = min(np.sqrt(path.ccp_alphas[line] * above), 1e300)
+            pruned = prune(model, "cost_complexity", ccp_alpha=price)
             answers = pruned.predict(X[~inside])
             losses.extend((answers != y[~inside]) if kind == "classes" else (answers - y[~inside]) ** 2)
         assert judged.losses[line] == pytest.approx(np.mean(losses), rel=1e-9)
@@ -234,9 +234,9 @@ def test_cross_validation_judges_each_tree_as_pruning_by_hand_does(kind):
 def test_cross_validation_finds_the_one_split_behind_the_noise():
     X, y = noisy(2_000, seed=6)
     model = DecisionTreeClassifier().fit(X, y)
-    judged = cross_validate_alpha(model, X, y)
+    judged = cross_validate_ccp_alpha(model, X, y)
     assert judged.leaves[judged.chosen] == 2
-    smaller = prune(model, "cost_complexity", alpha=judged.alpha)
+    smaller = prune(model, "cost_complexity", ccp_alpha=judged.ccp_alpha)
     X_new, y_new = noisy(2_000, seed=60)
     assert smaller.score(X_new, y_new) > model.score(X_new, y_new) + 0.05
 
@@ -254,16 +254,16 @@ def test_a_learner_chooses_the_price_of_a_leaf_by_cross_validation():
     X, y = noisy(1_000, seed=8)
     model = CARTClassifier(prune="cost_complexity").fit(X, y)
     plain = CARTClassifier(prune=None).fit(X, y)
-    judged = cross_validate_alpha(plain, X, y, deals=3, standard_errors=0)
-    assert model.tree_.to_dict() == prune(plain, "cost_complexity", alpha=judged.alpha).tree_.to_dict()
-    judged = cross_validate_alpha(plain, X, y, deals=3)
-    smaller = CARTClassifier(alpha="1se").fit(X, y)
-    assert smaller.tree_.to_dict() == prune(plain, "cost_complexity", alpha=judged.alpha).tree_.to_dict()
+    judged = cross_validate_ccp_alpha(plain, X, y, deals=3, standard_errors=0)
+    assert model.tree_.to_dict() == prune(plain, "cost_complexity", ccp_alpha=judged.ccp_alpha).tree_.to_dict()
+    judged = cross_validate_ccp_alpha(plain, X, y, deals=3)
+    smaller = CARTClassifier(ccp_alpha="1se").fit(X, y)
+    assert smaller.tree_.to_dict() == prune(plain, "cost_complexity", ccp_alpha=judged.ccp_alpha).tree_.to_dict()
     assert smaller.tree_.n_leaves <= model.tree_.n_leaves
-    given = CARTClassifier(prune="cost_complexity", alpha=0.05).fit(X, y)
-    assert given.tree_.to_dict() == prune(plain, "cost_complexity", alpha=0.05).tree_.to_dict()
-    search = GridSearchCV(CARTClassifier(prune="cost_complexity"), {"alpha": [0.0, 0.01, 0.3]}, cv=3).fit(X, y)
-    assert search.best_params_["alpha"] == 0.01
+    given = CARTClassifier(prune="cost_complexity", ccp_alpha=0.05).fit(X, y)
+    assert given.tree_.to_dict() == prune(plain, "cost_complexity", ccp_alpha=0.05).tree_.to_dict()
+    search = GridSearchCV(CARTClassifier(prune="cost_complexity"), {"ccp_alpha": [0.0, 0.01, 0.3]}, cv=3).fit(X, y)
+    assert search.best_params_["ccp_alpha"] == 0.01
     X_numbers, numbers = sklearn_datasets.load_diabetes(return_X_y=True)
     regressor = CARTRegressor(prune="cost_complexity").fit(X_numbers, numbers)
     assert regressor.tree_.n_leaves < 30
@@ -274,12 +274,11 @@ def test_a_learner_chooses_the_price_of_a_leaf_by_cross_validation():
     ("learner", "sentence"),
     [
         (DecisionTreeClassifier(prune="magic"), "prune is 'magic'; give one of 'cost_complexity'"),
-        (DecisionTreeClassifier(prune="reduced_error"), None),
-        (DecisionTreeClassifier(prune="reduced_error", pruning_share=0.9), "pruning_share is 0.9; give"),
+        (DecisionTreeClassifier(prune="reduced_error", validation_fraction=0.9), "validation_fraction is 0.9; give"),
         (C45Classifier(variant="r8"), "variant is 'r8'; give"),
-        (DecisionTreeClassifier(prune="cost_complexity", alpha=-1), "alpha=-1 must be"),
-        (DecisionTreeClassifier(prune="cost_complexity", alpha="best"), "alpha is 'best'; give a number"),
-        (C45Classifier(prune="error_based", confidence=0), None),
+        (DecisionTreeClassifier(prune="cost_complexity", ccp_alpha=-1), "ccp_alpha=-1 must be"),
+        (DecisionTreeClassifier(prune="cost_complexity", ccp_alpha="best"), "ccp_alpha is 'best'; give a number"),
+        (C45Classifier(prune="error_based", confidence=-0.1), "confidence=-0.1 must be a number from 0 to 1"),
         (C45Classifier(prune="error_based", confidence="x"), "confidence='x' must be"),
         (DecisionTreeRegressor(prune="pessimistic"), "which counts wrong classes"),
     ],
@@ -287,11 +286,25 @@ def test_a_learner_chooses_the_price_of_a_leaf_by_cross_validation():
 def test_pruning_that_cannot_be_done_is_refused_at_fit(learner, sentence):
     X, y = noisy(60)
     y = X[:, 0] if isinstance(learner, DecisionTreeRegressor) else y
-    if sentence is None:
-        assert learner.fit(X, y).tree_.n_leaves >= 1
-        return
     with pytest.raises(ValueError, match=sentence):
         learner.fit(X, y)
+    assert not hasattr(learner, "tree_")
+
+
+@pytest.mark.parametrize(("share", "least"), [(1 / 2, 2), (1 / 3, 3), (1 / 10, 10)])
+def test_rows_too_few_to_set_a_share_aside_are_refused_at_fit(share, least):
+    X, y = noisy(least)
+    learner = DecisionTreeClassifier(prune="reduced_error", validation_fraction=share)
+    with pytest.raises(ValueError, match=f"reduced_error pruning needs at least {least} rows .* not {least - 1}"):
+        learner.fit(X[1:], y[1:])
+    assert not hasattr(learner, "tree_")
+    assert learner.fit(X, y).tree_.root.rows == least - 1
+
+
+def test_at_a_confidence_of_zero_nothing_is_worth_a_split():
+    X, y = noisy(60)
+    assert C45Classifier().fit(X, y).tree_.n_leaves > 1
+    assert C45Classifier(confidence=0).fit(X, y).tree_.n_leaves == 1
 
 
 @pytest.mark.parametrize("variant", ["j48", "c4.5r8"])
@@ -307,7 +320,7 @@ def test_mistakes_are_answered_with_a_sentence():
         (((model,), {}), "prune needs a method"),
         (((model, "magic"), {}), "unknown pruning method 'magic'"),
         (((model, "reduced_error"), {}), "give X and y"),
-        (((model, "cost_complexity"), {"alpha": -1}), "alpha=-1 must be a number from 0"),
+        (((model, "cost_complexity"), {"ccp_alpha": -1}), "ccp_alpha=-1 must be a number from 0"),
         (((model, "cost_complexity"), {"risk": "luck"}), "must be 'error' or 'impurity'"),
         (((model, "error_based"), {"confidence": 2}), "confidence=2 must be a number from 0 to 1"),
         (((model, "reduced_error"), {"X": X, "y": ["maybe"] * 100}), "has the class 'maybe'"),
@@ -391,19 +404,19 @@ def test_tables_of_trees_become_frames():
     X, y, numbers = gappy(400, seed=4)
     model = DecisionTreeClassifier(min_samples_leaf=5).fit(X[:200], y[:200])
     plain = pd.DataFrame(cost_complexity_path(model).as_dict())
-    assert list(plain) == ["leaves", "alpha", "training_error"]
+    assert list(plain) == ["leaves", "ccp_alpha", "training_error"]
     path = cost_complexity_path(model, X[200:], y[200:])
     judged = pd.DataFrame(path.as_dict())
-    assert list(judged) == ["leaves", "alpha", "training_error", "validation_error"]
+    assert list(judged) == ["leaves", "ccp_alpha", "training_error", "validation_error"]
     assert len(judged) == len(plain) == len(path)
     assert judged["leaves"].iloc[-1] == 1
-    assert judged["alpha"].is_monotonic_increasing
+    assert judged["ccp_alpha"].is_monotonic_increasing
     assert judged["training_error"].is_monotonic_increasing
     for learner, answers in [(DecisionTreeClassifier(), y), (DecisionTreeRegressor(min_samples_leaf=5), numbers)]:
-        priced = cross_validate_alpha(learner, X, answers, folds=4)
+        priced = cross_validate_ccp_alpha(learner, X, answers, folds=4)
         frame = pd.DataFrame(priced.as_dict())
-        assert list(frame) == ["leaves", "alpha", "training_error", "validation_error", "standard_error"]
-        assert frame.loc[priced.chosen, "alpha"] == priced.alpha
+        assert list(frame) == ["leaves", "ccp_alpha", "training_error", "validation_error", "standard_error"]
+        assert frame.loc[priced.chosen, "ccp_alpha"] == priced.ccp_alpha
         assert frame["training_error"].is_monotonic_increasing
         assert frame.notna().all(axis=None)
 
@@ -451,7 +464,7 @@ def test_a_learner_sets_rows_aside_for_reduced_error_pruning(learner, share, hel
     left = np.ones(600, dtype=bool)
     left[held] = False
     by_hand = prune(learner(prune=None).fit(X[left], y[left]), "reduced_error", X=X[~left], y=y[~left])
-    model = learner(prune="reduced_error", pruning_share=share).fit(X, y)
+    model = learner(prune="reduced_error", validation_fraction=share).fit(X, y)
     assert [(node.tests, node.weight) for node in model.tree_] == [(node.tests, node.weight) for node in by_hand.tree_]
     np.testing.assert_allclose(model.tree_.value, by_hand.tree_.value, rtol=1e-9)
     assert model.tree_.weight[0] == np.count_nonzero(left)
@@ -475,8 +488,8 @@ def forest_floor():
 @pytest.mark.parametrize(
     ("method", "choices"),
     [
-        ("cost_complexity", {"alpha": 1e-4}),
-        ("cost_complexity", {"alpha": 1e-4, "risk": "impurity"}),
+        ("cost_complexity", {"ccp_alpha": 1e-4}),
+        ("cost_complexity", {"ccp_alpha": 1e-4, "risk": "impurity"}),
         ("reduced_error", {}),
         ("error_based", {}),
         ("pessimistic", {}),
@@ -502,7 +515,7 @@ def test_a_large_tree_has_a_path(forest_floor):
     assert path.leaves[0] <= model.tree_.n_leaves
     assert path.leaves[-1] == 1
     middle = len(path) // 2
-    smaller = prune(model, "cost_complexity", alpha=path.alphas[middle])
+    smaller = prune(model, "cost_complexity", ccp_alpha=path.ccp_alphas[middle])
     assert smaller.tree_.n_leaves == path.leaves[middle]
     assert 1 - smaller.score(X, y) == pytest.approx(path.validation[middle], abs=1e-12)
     assert prune(model, "collapse").tree_.n_leaves == model.tree_.n_leaves  # leaves of noise are pure, none repeats
@@ -514,7 +527,7 @@ def test_a_tree_deeper_than_pythons_call_stack_is_pruned(method):
     y = np.where(np.arange(3_000) % 2, "odd", "even")
     model = DecisionTreeClassifier(criterion="gain_ratio").fit(np.arange(3_000.0)[:, None], y)
     assert model.tree_.depth > 1_000
-    assert prune(model, method, alpha=0.01).tree_.n_leaves < model.tree_.n_leaves
+    assert prune(model, method, ccp_alpha=0.01).tree_.n_leaves < model.tree_.n_leaves
 
 
 @pytest.mark.parametrize("kind", ["classes", "numbers"])
@@ -523,23 +536,23 @@ def test_weights_count_in_cross_validation_as_by_hand(kind):
     y = y if kind == "classes" else X[:, 0] + 0.3 * X[:, 1] ** 2
     learner = DecisionTreeClassifier if kind == "classes" else DecisionTreeRegressor
     weights = np.random.default_rng(3).uniform(0.2, 3.0, 300)
-    judged = cross_validate_alpha(learner(min_samples_leaf=4), X, y, folds=4, sample_weight=weights)
+    judged = cross_validate_ccp_alpha(learner(min_samples_leaf=4), X, y, folds=4, sample_weight=weights)
     path = cost_complexity_path(learner(min_samples_leaf=4).fit(X, y, sample_weight=weights))
     assert np.array_equal(judged.leaves, path.leaves)
-    np.testing.assert_allclose(judged.alphas, path.alphas)
+    np.testing.assert_allclose(judged.ccp_alphas, path.ccp_alphas)
     fold_of = np.empty(300, dtype=int)
     fold_of[np.argsort(y, kind="stable")] = np.arange(300) % 4
     for line in range(0, len(path), max(len(path) // 5, 1)):
-        above = path.alphas[line + 1] if line + 1 < len(path) else np.inf
-        price = min(np.sqrt(path.alphas[line] * above), 1e300)
+        above = path.ccp_alphas[line + 1] if line + 1 < len(path) else np.inf
+        price = min(np.sqrt(path.ccp_alphas[line] * above), 1e300)
         losses = np.empty(300)
         for fold in range(4):
             inside = fold_of != fold
             model = learner(min_samples_leaf=4).fit(X[inside], y[inside], sample_weight=weights[inside])
-            answers = prune(model, "cost_complexity", alpha=price).predict(X[~inside])
+            answers = prune(model, "cost_complexity", ccp_alpha=price).predict(X[~inside])
             losses[~inside] = (answers != y[~inside]) if kind == "classes" else (answers - y[~inside]) ** 2
         assert judged.losses[line] == pytest.approx(np.average(losses, weights=weights), rel=1e-9)
-    larger = cross_validate_alpha(learner(min_samples_leaf=4), X, y, folds=4, sample_weight=weights * 7)
+    larger = cross_validate_ccp_alpha(learner(min_samples_leaf=4), X, y, folds=4, sample_weight=weights * 7)
     np.testing.assert_allclose(larger.losses, judged.losses, rtol=1e-9)
     assert larger.chosen == judged.chosen
 
@@ -547,15 +560,15 @@ def test_weights_count_in_cross_validation_as_by_hand(kind):
 def test_several_deals_are_averaged():
     X, y = noisy(120, seed=12)
     learner = DecisionTreeClassifier(min_samples_leaf=3)
-    once, thrice = (cross_validate_alpha(learner, X, y, folds=5, deals=deals) for deals in (1, 3))
-    again = cross_validate_alpha(learner, X, y, folds=5, deals=3)
+    once, thrice = (cross_validate_ccp_alpha(learner, X, y, folds=5, deals=deals) for deals in (1, 3))
+    again = cross_validate_ccp_alpha(learner, X, y, folds=5, deals=3)
     assert np.array_equal(thrice.losses, again.losses)
     assert np.array_equal(thrice.leaves, once.leaves)
     assert not np.array_equal(thrice.losses, once.losses)
     # Each deal judges all 120 rows, so three deals count in 360ths.
     np.testing.assert_allclose(thrice.losses * 360, np.round(thrice.losses * 360), atol=1e-6)
     # With a row in each fold there is only one way to deal.
-    alone, often = (cross_validate_alpha(learner, X, y, folds=120, deals=deals) for deals in (1, 4))
+    alone, often = (cross_validate_ccp_alpha(learner, X, y, folds=120, deals=deals) for deals in (1, 4))
     np.testing.assert_allclose(often.losses, alone.losses, atol=1e-12)
     np.testing.assert_allclose(often.deviations, alone.deviations, atol=1e-12)
 
@@ -576,7 +589,7 @@ def test_several_deals_are_averaged():
 def test_cross_validation_that_cannot_be_done_is_refused(choices, sentence):
     X, y = noisy(60)
     with pytest.raises(ValueError, match=sentence):
-        cross_validate_alpha(DecisionTreeClassifier(), X, y, **choices)
+        cross_validate_ccp_alpha(DecisionTreeClassifier(), X, y, **choices)
 
 
 def test_raising_keeps_thresholds_to_the_last_bit():
