@@ -21,7 +21,7 @@ from treewright import DecisionTreeClassifier, DecisionTreeRegressor
 from treewright.estimators import single
 from treewright.estimators.parameters import MISSING
 
-DOC = Path(__file__).parents[2] / "docs" / "missing_values.md"
+DOC = Path(__file__).parents[3] / "docs" / "missing_values.md"
 
 # The table of the documentation.
 SKY = ["sun", "sun", "sun", "sun", "rain", "rain", "rain", "fog", None, None]

@@ -78,8 +78,8 @@ def test_the_first_score_is_the_best_that_is_the_same_for_all(loss, targets):
 
 
 def test_the_first_tree_by_hand():
-    # The mean of 1, 2, 6, 7 is 4; the residuals -3, -2, 2, 3 are parted between 2 and 3, and with l2_regularization=1 a leaf of two
-    # rows answers the sum of its residuals divided by three.
+    # The mean of 1, 2, 6, 7 is 4; the residuals -3, -2, 2, 3 are split between 2 and 3. With l2_regularization=1 the
+    # value of a leaf of two rows is the sum of its residuals divided by three.
     model = GradientBoostingRegressor(n_estimators=1, learning_rate=0.5, max_leaf_nodes=2, min_samples_leaf=1)
     model.fit({"x": [1, 2, 3, 4]}, [1.0, 2.0, 6.0, 7.0])
     np.testing.assert_allclose(model.predict({"x": [1, 4]}), [4.0 - 0.5 * 5.0 / 3.0, 4.0 + 0.5 * 5.0 / 3.0])

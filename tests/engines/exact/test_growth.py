@@ -16,7 +16,6 @@ from treewright.encoding.ranks import _rank
 from treewright.engines.exact import engine, layout
 from treewright.engines.exact.data import make_data
 from treewright.engines.exact.workspace import make_arrays, with_more_room
-from treewright.runtime import jit
 from treewright.runtime.forms import run_plain
 from treewright.table.column import Column, Kind
 from treewright.tree import SplitKind, Target
@@ -332,23 +331,12 @@ def test_ranks_are_those_of_a_stable_sort(values):
     assert (codes[known.sum() :] == len(distinct)).all()
 
 
-def test_split_kinds_have_the_same_numbers_in_both_rooms():
+def test_split_kinds_have_the_same_numbers_in_engine_and_tree():
     assert SplitKind.LEAF == layout.LEAF_NODE
     assert SplitKind.THRESHOLD == layout.THRESHOLD_SPLIT
     assert SplitKind.SUBSET == layout.SUBSET_SPLIT
     assert SplitKind.MULTIWAY == layout.MULTIWAY_SPLIT
     assert layout.BIT_SET == BIT_SET
-
-
-def test_a_changed_kernel_source_changes_the_cache_directory(monkeypatch, tmp_path):
-    before = jit.kernel_sources_digest()
-    for path in sorted(type(tmp_path)(jit.__file__).parent.glob("*.py")):
-        (tmp_path / path.name).write_bytes(path.read_bytes())
-    monkeypatch.setattr(jit, "__file__", str(tmp_path / "jit.py"))
-    assert jit.kernel_sources_digest() == before
-    with (tmp_path / "criteria.py").open("a") as source:
-        source.write("# a change\n")
-    assert jit.kernel_sources_digest() != before
 
 
 def test_fits_in_several_threads_at_once_finish_and_agree(make_recipe):

@@ -6,7 +6,6 @@ import gzip
 import json
 import re
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,8 @@ import pytest
 
 from treewright import C45Classifier, read_table
 from treewright.show.text import draw
+from weka_tables import ORACLES
 
-ORACLES = Path(__file__).parents[1] / "oracles"
 J48: dict[str, Any] = json.loads(gzip.decompress((ORACLES / "j48.json.gz").read_bytes()))
 
 SETTINGS: dict[str, dict[str, Any]] = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,8 +20,8 @@ from treewright import (
     prune,
     read_table,
 )
+from weka_tables import ORACLES
 
-WEKA = Path(__file__).parents[1] / "oracles" / "weka"
 MISSED = 200  # what it costs to call an ill person well; a false alarm costs 1
 
 
@@ -148,7 +147,7 @@ LOSSES: dict[str, tuple[dict[tuple[str, str], float], str, dict[str, int], int]]
 @pytest.mark.parametrize("name", LOSSES)
 def test_costs_are_the_loss_matrix_of_rpart(name: str) -> None:
     costs, printed, answered, errors = LOSSES[name]
-    frame = read_table(WEKA / f"{name}.arff.gz")
+    frame = read_table(ORACLES / "weka" / f"{name}.arff.gz")
     target = frame.columns[-1]
     X, y = frame.drop(target), frame[target]
     limits = {"min_samples_split": 20, "min_samples_leaf": 7, "min_split_gain": 1e-10}
@@ -247,7 +246,7 @@ def test_a_class_that_never_occurred_is_no_answer() -> None:
 
 
 @pytest.mark.parametrize(
-    ("misclassification_costs", "sentence"),
+    ("costs", "sentence"),
     [
         ({}, r"costs is \{\}; give a dict such as"),
         ([[0, 1], [5, 0]], r"costs is \[\[0, 1\], \[5, 0\]\]; give a dict"),
