@@ -73,9 +73,9 @@ def answer_by_sklearn_cv(table: BenchTable, train: np.ndarray, test: np.ndarray)
     for kept, left_out in folds.split(rows, classes):
         part = TheirTree(random_state=SEED).fit(rows[kept], classes[kept])
         for place, price in enumerate(prices):
-            scores[place] += np.mean(answers_of(pruned(part, price), rows[left_out]) == classes[left_out])
+            scores[place] += np.mean(predictions_of(pruned(part, price), rows[left_out]) == classes[left_out])
     best = np.flatnonzero(scores >= scores.max() - 1e-9)[-1]
-    return answers_of(pruned(model, prices[best]), table.one_hot[test])
+    return predictions_of(pruned(model, prices[best]), table.one_hot[test])
 
 
 def pruned(model: TheirTree, price: float) -> TheirTree:
@@ -86,7 +86,7 @@ def pruned(model: TheirTree, price: float) -> TheirTree:
     return smaller
 
 
-def answers_of(model: TheirTree, rows: np.ndarray) -> np.ndarray:
+def predictions_of(model: TheirTree, rows: np.ndarray) -> np.ndarray:
     """What `predict` gives, without its checks, which take longer than the answers."""
     return model.classes_[model.tree_.predict(rows).argmax(axis=1)]
 
@@ -116,7 +116,7 @@ def answer_by_sklearn_extra(table: BenchTable, train: np.ndarray, test: np.ndarr
 
 
 def answer_by_intelex(table: BenchTable, train: np.ndarray, test: np.ndarray) -> np.ndarray:
-    """scikit-learn-intelex's random forest, on ordinal codes; gaps are a value below all others."""
+    """scikit-learn-intelex's random forest, on ordinal codes; missing values are a value below all others."""
     from sklearnex.ensemble import RandomForestClassifier as IntelForest
 
     lowest = np.nanmin(table.ordinal, axis=0) - 1.0

@@ -1,4 +1,4 @@
-"""Gradient boosting as each library has it by default, given categories and gaps the way that library wants them.
+"""Gradient boosting as each library has it by default, with categories and missing values as that library wants them.
 
 Each answers the rows of one part of a table after learning from another: numbers for a target of numbers; for classes
 a share for each row and each class of the whole table, in the order of their names.
@@ -40,16 +40,16 @@ def answer_by_lightgbm(table: BenchTable, train: np.ndarray, test: np.ndarray) -
 
     learner = LGBMRegressor if table.is_regression else LGBMClassifier
     model = learner(n_jobs=THREADS, random_state=SEED, verbose=-1)
-    return answers_of(model, table.categorical, table, train, test)
+    return predictions_of(model, table.categorical, table, train, test)
 
 
 def answer_by_xgboost(table: BenchTable, train: np.ndarray, test: np.ndarray) -> np.ndarray:
-    """XGBoost, on pandas categories; it refuses columns of gaps alone."""
+    """XGBoost, on pandas categories; it refuses columns of missing values alone."""
     from xgboost import XGBClassifier, XGBRegressor
 
     learner = XGBRegressor if table.is_regression else XGBClassifier
     model = learner(n_jobs=THREADS, random_state=SEED, enable_categorical=True)
-    return answers_of(model, table.categorical.dropna(axis="columns", how="all"), table, train, test)
+    return predictions_of(model, table.categorical.dropna(axis="columns", how="all"), table, train, test)
 
 
 def answer_by_histgb(table: BenchTable, train: np.ndarray, test: np.ndarray) -> np.ndarray:
@@ -63,7 +63,7 @@ def answer_by_histgb(table: BenchTable, train: np.ndarray, test: np.ndarray) -> 
         if len(categories_of(table.categorical[name])) > MOST_CATEGORIES
     }
     model = learner(random_state=SEED, categorical_features="from_dtype")
-    return answers_of(model, table.categorical.assign(**codes), table, train, test)
+    return predictions_of(model, table.categorical.assign(**codes), table, train, test)
 
 
 def answer_by_ydf(table: BenchTable, train: np.ndarray, test: np.ndarray) -> np.ndarray:
@@ -82,14 +82,14 @@ def answer_by_ydf(table: BenchTable, train: np.ndarray, test: np.ndarray) -> np.
 
 
 def answer_by_catboost(table: BenchTable, train: np.ndarray, test: np.ndarray) -> np.ndarray:
-    """CatBoost, on text with a word for gaps, for it takes no others among categories."""
+    """CatBoost, on text with a word for missing values, for it takes no others among categories."""
     from catboost import CatBoostClassifier, CatBoostRegressor
 
     learner = CatBoostRegressor if table.is_regression else CatBoostClassifier
     texts = [name for name in table.categorical if len(categories_of(table.categorical[name]))]
     rows = table.pandas.assign(**{name: table.pandas[name].fillna("(missing)") for name in texts})
     model = learner(cat_features=texts, thread_count=THREADS, verbose=False, allow_writing_files=False)
-    return answers_of(model, rows, table, train, test)
+    return predictions_of(model, rows, table, train, test)
 
 
 CONTESTANTS: dict[str, Answer] = {
@@ -107,7 +107,9 @@ def categories_of(column: pd.Series) -> pd.Index:
     return column.cat.categories if isinstance(column.dtype, pd.CategoricalDtype) else pd.Index([])
 
 
-def answers_of(model: Any, rows: pd.DataFrame, table: BenchTable, train: np.ndarray, test: np.ndarray) -> np.ndarray:
+def predictions_of(
+    model: Any, rows: pd.DataFrame, table: BenchTable, train: np.ndarray, test: np.ndarray
+) -> np.ndarray:
     """The answers of a model with scikit-learn's methods; classes are given to it as numbers, which all take."""
     if table.is_regression:
         return np.asarray(model.fit(rows.iloc[train], table.target[train]).predict(rows.iloc[test]))

@@ -1,7 +1,7 @@
 """The tables on which boosting is compared: those of all comparisons, larger ones of classes, and ones of numbers.
 
 The larger ones look like business tables: columns of hundreds of categories, a few of them common and most rare, each
-with an effect of its own; skewed amounts; gaps that have to do with the target.
+with an effect of its own; skewed amounts; missing values that have to do with the target.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ def ticket_queues(random: Random) -> Drawn:
 
 
 def loans(random: Random) -> Drawn:
-    """Amounts, ratios and gaps that tell; the 1,000 employers, of which most are rare, mean nothing."""
+    """Amounts, ratios and missing values that tell; the 1,000 employers, of which most are rare, mean nothing."""
     rows = 3000
     columns: Columns = {
         "employer": common_and_rare(random, rows, 1000),
@@ -248,7 +248,7 @@ def seasons(random: Random) -> Drawn:
 
 
 def house_prices(random: Random) -> Drawn:
-    """Skewed prices from size, age, condition and 120 districts; sizes and years have gaps."""
+    """Skewed prices from size, age, condition and 120 districts; sizes and years have missing values."""
     rows = 4000
     columns: Columns = {
         "district": common_and_rare(random, rows, 120),

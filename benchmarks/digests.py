@@ -56,19 +56,6 @@ MISSING = (
     "error",
 )
 
-# Names of a parameter or an attribute in different versions. The first one that a learner has is used, so that the same
-# script runs before and after a renaming. A name that is not here is used as it is.
-NAMES: dict[str, tuple[str, ...]] = {
-    "interaction_cst": ("interaction_cst", "interactions"),
-    "l1_regularization": ("l1_regularization", "l1"),
-    "l2_regularization": ("l2_regularization", "l2"),
-    "monotonic_cst": ("monotonic_cst", "monotone"),
-    "n_iter_no_change": ("n_iter_no_change", "patience"),
-    "pruning_fraction": ("pruning_fraction", "pruning_share"),
-    "validation_fraction": ("validation_fraction", "validation_share"),
-    "validation_loss_": ("validation_loss_", "history_"),
-}
-
 
 @dataclass(frozen=True)
 class Case:
@@ -282,9 +269,9 @@ def tree_arrays(tree: Any) -> list[Any]:
     return [
         *(tree.kind, tree.column, tree.threshold, tree.first_child, tree.n_children),
         *(tree.missing_branch, tree.share, tree.set_start, tree.category_sets),
-        *(tree.weight, tree.rows, tree.impurity, tree.gain, tree.distribution, tree.costs),
+        *(tree.weight, tree.rows, tree.impurity, tree.gain, tree.distribution, tree.misclassification_costs),
         surrogate_arrays(tree.surrogates),
-        imputation_arrays(tree.filling),
+        imputation_arrays(tree.imputation),
     ]
 
 
@@ -335,7 +322,7 @@ def model_arrays(model: Any) -> list[Any]:
     if hasattr(model, "forest_"):
         return forest_arrays(model.forest_)
     if hasattr(model, "forests_"):
-        losses = getattr(model, known_name(model, "validation_loss_"))
+        losses = model.validation_loss_
         return [[forest_arrays(forest) for forest in model.forests_], model.initial_, losses, model.learning_rate_]
     weights = [getattr(model, name, None) for name in ("estimator_weights_", "estimator_errors_", "weights_")]
     return [weights, [model_arrays(member) for member in getattr(model, "estimators_", ())]]
@@ -348,16 +335,9 @@ def outputs_of(model: Any, test: Any) -> list[Any]:
     return [model.predict(test), shares, leaves, getattr(model, "feature_importances_", None), model_arrays(model)]
 
 
-def known_name(owner: Any, name: str) -> str:
-    """The name that a fitted model or a learner class has for a parameter or an attribute."""
-    known = set(owner().get_params(deep=False)) if isinstance(owner, type) else set(dir(owner))
-    return next((spelling for spelling in NAMES.get(name, ()) if spelling in known), name)
-
-
 def build(learner: str, **parameters: Any) -> Any:
-    """A learner by its public name, with its parameters under the names that it knows."""
-    kind = getattr(tw, learner)
-    return kind(**{known_name(kind, name): value for name, value in parameters.items()})
+    """A learner by its public name."""
+    return getattr(tw, learner)(**parameters)
 
 
 def fit(learner: str, data: Data, *, weighted: bool = False, complete: bool = False, **parameters: Any) -> Compute:
@@ -500,8 +480,8 @@ def weight_cases() -> Iterator[Case]:
     yield Case("class weights balanced", fit("DecisionTreeClassifier", three, weighted=True, class_weight="balanced"))
     yield Case("class weights given", fit("DecisionTreeClassifier", two, class_weight={"no": 1.0, "yes": 2.5}))
     costs = {("low", "high"): 5.0, ("high", "low"): 3.0}
-    yield Case("costs", fit("DecisionTreeClassifier", three, costs=costs, max_depth=6))
-    yield Case("costs, pruned by error bounds", fit("C45Classifier", three, costs=costs))
+    yield Case("costs", fit("DecisionTreeClassifier", three, misclassification_costs=costs, max_depth=6))
+    yield Case("costs, pruned by error bounds", fit("C45Classifier", three, misclassification_costs=costs))
     yield Case("laplace smoothing", fit("DecisionTreeClassifier", three, smoothing="laplace"))
     yield Case("m-estimate smoothing", fit("DecisionTreeClassifier", three, smoothing=("m_estimate", 2.5)))
 
@@ -585,11 +565,11 @@ def pruning_cases() -> Iterator[Case]:
     for method in ("reduced_error", "collapse"):
         yield Case(f"prune {method}, numbers", fit("DecisionTreeRegressor", number, prune=method))
     for alpha in (0.002, "cv", "1se"):
-        shape: dict[str, Any] = {"prune": "cost_complexity", "alpha": alpha}
+        shape: dict[str, Any] = {"prune": "cost_complexity", "ccp_alpha": alpha}
         yield Case(f"prune cost_complexity {alpha}, classes", fit("DecisionTreeClassifier", two, **shape))
         yield Case(f"prune cost_complexity {alpha}, numbers", fit("DecisionTreeRegressor", number, **shape))
     yield Case(
-        "prune reduced_error of a quarter", fit("C45Classifier", two, prune="reduced_error", pruning_fraction=0.25)
+        "prune reduced_error of a quarter", fit("C45Classifier", two, prune="reduced_error", validation_fraction=0.25)
     )
     yield Case("prune with few rows", fit("CARTClassifier", mixed(FEW, "three")))
     yield Case("prune a fitted tree", prune_fitted_tree)
@@ -604,8 +584,8 @@ def prune_fitted_tree() -> Iterator[Any]:
     model = build("DecisionTreeClassifier").fit(data.X, data.y)
     for method in ("error_based", "pessimistic", "minimum_description_length", "collapse"):
         yield outputs_of(tw.prune(model, method), data.test)
-    yield outputs_of(tw.prune(model, "cost_complexity", alpha=0.003), data.test)
-    yield outputs_of(tw.prune(model, "cost_complexity", alpha=0.003, risk="impurity"), data.test)
+    yield outputs_of(tw.prune(model, "cost_complexity", ccp_alpha=0.003), data.test)
+    yield outputs_of(tw.prune(model, "cost_complexity", ccp_alpha=0.003, risk="impurity"), data.test)
     yield outputs_of(tw.prune(model, "reduced_error", X=data.test, y=data.test_y), data.test)
     yield outputs_of(tw.prune(model, "error_based", confidence=0.1, X=data.X, y=data.y), data.test)
 
@@ -616,7 +596,7 @@ def compute_path() -> Iterator[Any]:
         data = mixed(MEDIUM, target)
         model = build(learner).fit(data.X, data.y)
         for path in (tw.cost_complexity_path(model), tw.cost_complexity_path(model, data.test, data.test_y)):
-            yield [path.alphas, path.leaves, path.risks, path.validation]
+            yield [path.ccp_alphas, path.leaves, path.risks, path.validation]
 
 
 def compute_complexity_table() -> Iterator[Any]:
@@ -632,8 +612,8 @@ def compute_cross_validation() -> Iterator[Any]:
     """Cross-validation of the pruning sequence of a classifier and a regressor."""
     for learner, target in (("DecisionTreeClassifier", "three"), ("DecisionTreeRegressor", "number")):
         data = mixed(MEDIUM, target)
-        trees = tw.cross_validate_alpha(build(learner), data.X, data.y, sample_weight=data.weights)
-        yield [trees.alphas, trees.leaves, trees.risks, trees.losses, trees.deviations, trees.chosen]
+        trees = tw.cross_validate_ccp_alpha(build(learner), data.X, data.y, sample_weight=data.weights)
+        yield [trees.ccp_alphas, trees.leaves, trees.risks, trees.losses, trees.deviations, trees.chosen]
 
 
 def forest_cases() -> Iterator[Case]:
@@ -685,8 +665,8 @@ def forest_strategy_cases(fixed: dict[str, Any]) -> Iterator[Case]:
 def forest_option_cases(fixed: dict[str, Any]) -> Iterator[Case]:
     """Options of forests, one at a time."""
     two, three, number = mixed(MEDIUM, "two"), mixed(MEDIUM, "three"), mixed(MEDIUM, "number")
-    for vote in ("average", "majority"):
-        yield Case(f"RandomForest vote {vote}", fit("RandomForestClassifier", three, vote=vote, **fixed))
+    for name, voting in {"average": "soft", "majority": "hard"}.items():
+        yield Case(f"RandomForest vote {name}", fit("RandomForestClassifier", three, voting=voting, **fixed))
     for balance in ("balanced", "balanced_subsample"):
         yield Case(
             f"RandomForest class weights {balance}", fit("RandomForestClassifier", three, class_weight=balance, **fixed)
@@ -760,7 +740,7 @@ def ensemble_cases() -> Iterator[Case]:
     for kind in ("Bagging", "RandomSubspace"):
         yield from both_threads(f"{kind} three", f"{kind}Classifier", three, weighted=True, **some)
         yield from both_threads(f"{kind} number", f"{kind}Regressor", number, **some)
-    vote = {**some, "vote": "majority", "max_features": 0.6, "replace_features": True, "max_samples": 0.5}
+    vote = {**some, "voting": "hard", "max_features": 0.6, "replace_features": True, "max_samples": 0.5}
     yield Case("Bagging by majority", fit("BaggingClassifier", three, **vote))
     yield Case("Bagging of c45", fit_copies("BaggingClassifier", two, "C45Classifier", 6, **some))
     for name, data in (("two", two), ("three", three)):
@@ -815,10 +795,11 @@ def number_members() -> list[tuple[str, Any]]:
 def boosting_cases() -> Iterator[Case]:
     """Every loss and growth of gradient boosting, and its options."""
     some: dict[str, Any] = {"n_estimators": 20, "random_state": 7}
-    losses = {"squared": "number", "absolute": "number", "huber": "number", "quantile": "number"}
+    losses = {"squared_error": "number", "absolute_error": "number", "huber": "number", "quantile": "number"}
     losses |= {"poisson": "count", "gamma": "positive", "tweedie": "count"}
     for loss, target in losses.items():
-        yield Case(f"boosting {loss}", fit("GradientBoostingRegressor", mixed(MEDIUM, target), loss=loss, **some))
+        name = loss.removesuffix("_error")
+        yield Case(f"boosting {name}", fit("GradientBoostingRegressor", mixed(MEDIUM, target), loss=loss, **some))
     low = fit("GradientBoostingRegressor", mixed(MEDIUM, "number"), loss="quantile", quantile=0.2, **some)
     yield Case("boosting low quantile", low)
     yield Case(
@@ -845,7 +826,7 @@ def boosting_cases() -> Iterator[Case]:
             f"boosting {growth}, four hundred categories",
             fit("GradientBoostingClassifier", wide_categories("two"), **shape),
         )
-        deep = {**shape, "max_depth": 3, "subsample": 0.6, "loss": "absolute"}
+        deep = {**shape, "max_depth": 3, "subsample": 0.6, "loss": "absolute_error"}
         yield Case(f"boosting {growth}, sampled", fit("GradientBoostingRegressor", mixed(MEDIUM, "number"), **deep))
         few = fit("GradientBoostingRegressor", mixed(FEW, "number"), **{**shape, "n_estimators": 3})
         yield from both_kernels(f"boosting {growth}, few rows", few)
@@ -859,8 +840,8 @@ def boosting_option_cases(some: dict[str, Any]) -> Iterator[Case]:
         "goss": {"goss": True},
         "goss shares": {"goss": (0.3, 0.2)},
         "subsample": {"subsample": 0.5},
-        "columns per tree": {"column_sample": 0.5},
-        "columns per level and node": {"column_sample": {"level": 0.7, "node": 0.6}},
+        "columns per tree": {"colsample_bytree": 0.5, "max_features": 1.0},
+        "columns per level and node": {"colsample_bylevel": 0.7, "max_features": 0.6},
         "monotonic": {"monotonic_cst": {"temperature": 1, "humidity": -1}},
         "interactions": {"interaction_cst": [("temperature", "pressure"), ("colour", "town", "size")]},
         "regularized": {"l1_regularization": 0.5, "l2_regularization": 4.0, "min_split_gain": 0.1},
@@ -906,7 +887,7 @@ def boost_from_initial_score() -> list[Any]:
     """Boosting from given scores."""
     data = mixed(MEDIUM, "number")
     model = build("GradientBoostingRegressor", n_estimators=20, random_state=1)
-    model.fit(data.X, data.y, initial_score=0.5 * data.y)
+    model.fit(data.X, data.y, init_score=0.5 * data.y)
     return outputs_of(model, data.test)
 
 
@@ -991,7 +972,7 @@ def print_pruning_tables() -> Iterator[str]:
     model = build("DecisionTreeClassifier", max_depth=5).fit(data.X, data.y)
     yield str(tw.cost_complexity_path(model))
     yield str(tw.complexity_table(model))
-    yield str(tw.cross_validate_alpha(model, data.X, data.y))
+    yield str(tw.cross_validate_ccp_alpha(model, data.X, data.y))
 
 
 def print_analyses() -> Iterator[str]:

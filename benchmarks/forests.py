@@ -34,7 +34,7 @@ def floats(n_rows: int, n_columns: int = 30) -> tuple[np.ndarray, np.ndarray]:
 
 
 def people(n_rows: int, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
-    """A table like the census income data: six numbers, eight text columns, some gaps, two classes."""
+    """A table like the census income data: six numbers, eight text columns, some missing values, two classes."""
     random = np.random.default_rng(seed)
 
     def draw(name: str, n_categories: int) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""What gaps cost: the same table with and without them, in one run. Run with `make bench-gaps`."""
+"""What missing values cost: the same table with and without them, in one run. Run with `make bench-missing values`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NODES_TO_PRUNE = 100_000
 
 
 def make_tables() -> tuple[dict[float, np.ndarray], np.ndarray]:
-    """Distinct floats and two classes; the gaps of the larger share contain those of the smaller."""
+    """Distinct floats and two classes; the missing values of the larger share contain those of the smaller."""
     rng = np.random.default_rng(0)
     full = rng.normal(size=(N_ROWS, N_COLUMNS))
     classes = (full[:, 0] + full[:, 1] * full[:, 2] + rng.normal(size=N_ROWS) > 0).astype(int)
@@ -34,7 +34,9 @@ def make_tables() -> tuple[dict[float, np.ndarray], np.ndarray]:
 
 def race_gaps(console: Console) -> None:
     tables, classes = make_tables()
-    grid = Grid("strategy", "gaps", "seconds", "times the table without", "at most", title=f"{N_ROWS} x {N_COLUMNS}")
+    grid = Grid(
+        "strategy", "missing values", "seconds", "times the table without", "at most", title=f"{N_ROWS} x {N_COLUMNS}"
+    )
     for name, learner in LEARNERS.items():
         contestants = [
             Contestant(

@@ -1,8 +1,8 @@
 """The tables on which accuracies are compared: shipped with scikit-learn, Weka's samples, and generated ones.
 
 The generated ones are either well known (MONK's problems, LED display, waveform, tic-tac-toe endgames, balance scale)
-or plain textbook shapes: rules of thresholds, a line, an exclusive or, gaps, noise. Every one is drawn from a seed of
-its own, so that leaving one out changes no other.
+or plain textbook shapes: rules of thresholds, a line, an exclusive or, missing values, noise. Every one is drawn from a
+seed of its own, so that leaving one out changes no other.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class BenchTable:
 
     @cached_property
     def pandas(self) -> pd.DataFrame:
-        """Numbers as floats, anything else as text; gaps are NaN and None."""
+        """Numbers as floats, anything else as text; missing values are NaN and None."""
         return pd.DataFrame({name: self._values(name) for name in self.frame.columns})
 
     @cached_property
@@ -74,7 +74,7 @@ class BenchTable:
 
     @cached_property
     def one_hot(self) -> np.ndarray:
-        """Numbers as they are, gaps included, and a 0/1 column for each category and for its absence."""
+        """Numbers as they are, missing values included, and a 0/1 column for each category and for its absence."""
         blocks = []
         for name in self.frame.columns:
             values = self._values(name)
@@ -87,7 +87,7 @@ class BenchTable:
 
     @cached_property
     def ordinal(self) -> np.ndarray:
-        """Numbers as they are, and the number of each category among those sorted by name; gaps are NaN."""
+        """Numbers as they are, and the number of each category among those sorted by name; missing values are NaN."""
         lines = []
         for name in self.frame.columns:
             values = self._values(name)

@@ -19,7 +19,10 @@ NEW_COLOURS_AND_SIZES: Columns = {"colour": ["red", "purple", None], "size": [No
 def mixed_table(
     n_rows: int, seed: int = 0, gaps: float = 0.2, *, with_wet: bool = True, class_names: Sequence[Any] = (0, 1, 2)
 ) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
-    """Numbers, text, truth values and gaps; a class of three, and a number, that follow from them with noise."""
+    """Numbers, text, truth values and missing values.
+
+    A class of three, and a number, that follow from them with noise.
+    """
     random = np.random.default_rng(seed)
     frame = pd.DataFrame(
         {
@@ -36,7 +39,7 @@ def mixed_table(
 
 
 def colours_and_sizes(n_rows: int, seed: int = 8) -> Columns:
-    """A column of words and one of numbers, both with gaps."""
+    """A column of words and one of numbers, both with missing values."""
     random = np.random.default_rng(seed)
     colours = random.choice(["red", "green", "blue", "?"], n_rows)
     return {

@@ -154,7 +154,7 @@ def test_a_name_for_every_row_is_pointed_out(run: Runner, write: Callable[[str, 
 
 
 def test_rows_without_a_target_are_left_out_when_asked(run: Runner, write: Callable[[str, str], str]) -> None:
-    table = write("gaps.csv", FRUIT + "red,105,\ngreen,118,?\n")
+    table = write("missing values.csv", FRUIT + "red,105,\ngreen,118,?\n")
     refused = run("fit", table, "-t", "ripe")
     assert refused.code == 2
     assert refused.err == (
@@ -163,14 +163,14 @@ def test_rows_without_a_target_are_left_out_when_asked(run: Runner, write: Calla
     )
     accepted = run("fit", table, "-t", "ripe", "--drop-missing-target")
     assert accepted.code == 0
-    assert "gaps.csv: 40 rows" in accepted.out
+    assert "missing values.csv: 40 rows" in accepted.out
     assert "2 rows" in accepted.out
 
 
 def test_labels_that_had_gaps_beside_them_are_still_whole_numbers(
     run: Runner, write: Callable[[str, str], str]
 ) -> None:
-    table = write("gaps.csv", "x,y\n" + "".join(f"{row},{int(row > 9)}\n" for row in range(20)) + "5,\n")
+    table = write("missing values.csv", "x,y\n" + "".join(f"{row},{int(row > 9)}\n" for row in range(20)) + "5,\n")
     out = run("fit", table, "-t", "y", "--drop-missing-target").out
     assert "x <= 9.5: 0 (10.0)" in out or "x <= 9: 0 (10.0)" in out
 

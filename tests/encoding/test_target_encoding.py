@@ -7,7 +7,7 @@ import pytest
 from sklearn.preprocessing import TargetEncoder
 
 from treewright import GradientBoostingClassifier, GradientBoostingRegressor
-from treewright.encoding.target_encoding import learn_statistics, means_of_other_folds, smoothed_means
+from treewright.encoding.target_encoding import fit_target_encoding, means_of_other_folds, smoothed_means
 from treewright.table.column import Column, Kind
 
 
@@ -56,7 +56,7 @@ def test_no_row_is_told_by_its_own_target():
 def test_columns_are_kept_beside_their_means_if_there_are_rows_enough(n_categories, n_rows, n_seen):
     categories, y = np.arange(n_rows) % n_categories, np.random.default_rng(0).normal(size=n_rows)
     column = Column("kind", Kind.CATEGORICAL, tuple(map(str, range(n_categories))))
-    statistics, seen = learn_statistics((column,), categories[:, None].astype(float), {"y": y}, np.ones(n_rows))
+    statistics, seen = fit_target_encoding((column,), categories[:, None].astype(float), {"y": y}, np.ones(n_rows))
     assert len(statistics.columns) == seen.shape[1] == n_seen
     assert statistics.origin.tolist() == [0] * n_seen
 
@@ -69,7 +69,9 @@ def test_more_categories_than_a_byte_can_tell_are_told_in_parts(n_categories, n_
     values[7, 1] = np.nan
     names = tuple(f"c{k}" for k in range(n_categories))
     columns = (Column("number", Kind.NUMERIC), Column("kind", Kind.CATEGORICAL, names))
-    statistics, seen = learn_statistics(columns, values, {"y": random.normal(size=len(values))}, np.ones(len(values)))
+    statistics, seen = fit_target_encoding(
+        columns, values, {"y": random.normal(size=len(values))}, np.ones(len(values))
+    )
     parts, told = statistics.columns[2:], seen[:, 2:]
     assert len(parts) == n_parts == len({part.name for part in parts})
     assert statistics.origin.tolist() == [0, 1] + [1] * n_parts
@@ -94,7 +96,7 @@ def test_categories_have_codes_by_how_common_they_are():
     rows = np.arange(600)
     values = np.repeat(rows, rows // 2)[:, None].astype(float)
     column = Column("kind", Kind.CATEGORICAL, tuple(map(str, rows)))
-    statistics, _ = learn_statistics((column,), values, {"y": values[:, 0]}, np.ones(len(values)))
+    statistics, _ = fit_target_encoding((column,), values, {"y": values[:, 0]}, np.ones(len(values)))
     commonest, next_ones, rare = (set(part.categories[:-1]) for part in statistics.columns[1:])
     assert commonest == {str(k) for k in range(346, 600)}
     assert next_ones == {str(k) for k in range(92, 346)}

@@ -94,7 +94,7 @@ def test_of_equals_the_class_declared_first_is_answered(learner: Any, source: st
     ]:
         model = learner().fit(same, declared(answers, source, tmp_path))
         assert model.predict([[1.0]]).tolist() == [first]
-        assert model.tree_.root.answer == first
+        assert model.tree_.root.prediction == first
         # Plain text has no other order than the alphabet's.
         assert learner().fit(same, answers).predict([[1.0]]).tolist() == ["high"]
 

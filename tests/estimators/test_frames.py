@@ -21,7 +21,7 @@ SIZES = ("small", "medium", "large")
 
 
 def make_columns(n_rows: int = 120) -> tuple[Columns, list[str]]:
-    """Every kind of column but ordered ones, each with gaps, and a target that depends on all of them."""
+    """Every kind of column but ordered ones, each with missing values, and a target that depends on all of them."""
     rng = np.random.default_rng(5)
     columns: Columns = {
         "colour": [str(word) for word in rng.choice(["red", "green", "blue"], n_rows)],

@@ -15,6 +15,7 @@ from sklearn.metrics import accuracy_score, cohen_kappa_score, mean_squared_erro
 from sklearn.naive_bayes import GaussianNB
 
 from treewright import DecisionTreeClassifier, DecisionTreeRegressor, datasets
+from treewright.estimators.base import Ensemble
 from treewright.estimators.meta.adaboost import AdaBoostClassifier, AdaBoostRegressor
 from treewright.estimators.meta.voting import VotingClassifier, VotingRegressor
 from treewright.insight.diversity import diversity
@@ -97,7 +98,7 @@ def test_members_that_are_all_the_same_have_no_diversity() -> None:
     assert found.joint_error == pytest.approx(found.mean_error)
 
 
-class Independent:
+class Independent(Ensemble):
     """An ensemble whose 25 members are wrong by chance, each on rows of its own."""
 
     classes_ = np.array([0, 1])
@@ -111,7 +112,7 @@ class Independent:
 
     def fit(self) -> None: ...
 
-    def _member_answers(self, X: Any) -> np.ndarray:
+    def member_predictions(self, X: Any) -> np.ndarray:
         return self.answers
 
     def predict(self, X: Any) -> np.ndarray:

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from joblib import parallel_config
 
+from treewright import RandomForestClassifier
 from treewright.runtime import progress
 from treewright.runtime.progress import follow, interruptible, is_wanted
 
@@ -148,8 +149,8 @@ def test_threads_that_go_on_after_an_interruption_are_stopped_by_their_next_tick
 
 @pytest.mark.parametrize("wrong", ["yes", 1, 0.5])
 def test_anything_but_true_false_and_none_is_refused(wrong: Any) -> None:
-    with pytest.raises(ValueError, match=r"progress is .*; give True, False, or None"), follow("x", 1, wrong):
-        pass
+    with pytest.raises(ValueError, match=r"progress is .*; give True, False, or None"):
+        RandomForestClassifier(progress=wrong).fit([[0], [1]], [0, 1])
 
 
 def test_an_error_of_interruptible_work_arrives() -> None:

@@ -40,7 +40,7 @@ def test_the_weather_disjunction_is_the_one_of_the_lecture(weather_tree: Tree, l
 
 def test_a_rule_carries_its_answer_weight_and_errors(iris_tree: Tree) -> None:
     rule = rules(iris_tree)[2]
-    assert (rule.answer, rule.weight, rule.errors) == ("versicolor", 7.0, 2.0)
+    assert (rule.prediction, rule.weight, rule.errors) == ("versicolor", 7.0, 2.0)
     assert [test.relation for test in rule.tests] == [">", "<=", "<="]
 
 

@@ -1,4 +1,4 @@
-"""Reading ARFF: domains, quotes, gaps, dates, sparse rows, and the line of every slip."""
+"""Reading ARFF: domains, quotes, missing values, dates, sparse rows, and the line of every slip."""
 
 import numpy as np
 import pytest

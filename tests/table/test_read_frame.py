@@ -1,4 +1,4 @@
-"""Reading tables of every library: kinds, categories, gaps, and the sentences for bad input."""
+"""Reading tables of every library: kinds, categories, missing values, and the sentences for bad input."""
 
 import decimal
 import enum

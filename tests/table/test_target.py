@@ -1,4 +1,4 @@
-"""Reading targets: classes keep the user's type, numbers are finite, gaps are told by row."""
+"""Reading targets: classes keep the user's type, numbers are finite, missing values are told by row."""
 
 from datetime import date
 

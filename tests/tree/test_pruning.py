@@ -182,7 +182,7 @@ def test_collapse_joins_only_branches_of_one_answer():
     assert (smaller.predict(X) == model.predict(X)).all()
     for node in smaller.tree_:
         if not node.is_leaf and all(child.is_leaf for child in node.children):
-            assert len({child.answer for child in node.children}) > 1
+            assert len({child.prediction for child in node.children}) > 1
 
 
 def test_trees_with_categories_and_empty_branches_can_be_pruned():
@@ -340,7 +340,7 @@ def with_tree(model, tree):
 
 
 def gappy(n_rows, seed):
-    """Numbers with gaps, and categories of which the second half of the rows has one more."""
+    """Numbers with missing values, and categories of which the second half of the rows has one more."""
     random = np.random.default_rng(seed)
     X = pd.DataFrame(random.standard_normal((n_rows, 3)), columns=["a", "b", "c"])
     X = X.mask(random.random(X.shape) < 0.15)

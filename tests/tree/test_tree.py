@@ -186,32 +186,32 @@ def test_an_empty_branch_answers_like_its_parent(mixed_tree: Tree) -> None:
     empty, parent = mixed_tree.node(8), mixed_tree.node(6)
     assert empty.rows == 0
     assert empty.value.tolist() == parent.value.tolist() == [5 / 6, 1 / 6]
-    assert empty.answer == "no"
+    assert empty.prediction == "no"
     assert str(empty) == "no (0.0)"
 
 
 def test_an_empty_branch_below_an_empty_branch_answers_like_the_last_that_has_rows(plant: Plant) -> None:
     below = ("size", 1, [[0, 0], [0, 0]])
     tree = plant(COLUMNS, EDIBLE, ("color", None, [[0, 3], below, [1, 0]]))
-    assert [node.answer for node in tree] == ["yes", "yes", "yes", "yes", "yes", "no"]
+    assert [node.prediction for node in tree] == ["yes", "yes", "yes", "yes", "yes", "no"]
     assert np.isfinite(tree.value).all()
 
 
 def test_an_empty_branch_of_a_regression_tree_answers_its_parents_mean(plant: Plant) -> None:
     tree = plant(COLUMNS, Target("price"), ("color", None, [[2, 1.0], [0, 0.0], [2, 4.0]]))
-    assert [node.answer for node in tree] == [2.5, 1.0, 2.5, 4.0]
+    assert [node.prediction for node in tree] == [2.5, 1.0, 2.5, 4.0]
 
 
 def test_rows_without_weight_answer_like_their_parent(plant: Plant) -> None:
     tree = plant(COLUMNS, EDIBLE, ("width", 1, [[0, 0], [1, 3]]))
     weightless = tree.replace(rows=np.array([6, 2, 4]))
     assert weightless.node(1).value.tolist() == [0.25, 0.75]
-    assert weightless.node(1).answer == "yes"
+    assert weightless.node(1).prediction == "yes"
 
 
 def test_of_classes_with_equal_weight_the_first_is_the_answer(plant: Plant) -> None:
     tree = plant(COLUMNS, EDIBLE, [3, 3])
-    assert tree.root.answer == "no"
+    assert tree.root.prediction == "no"
     assert tree.root.errors == 3.0
     assert str(tree.root) == "no (6.0/3.0)"
 
@@ -246,7 +246,7 @@ def test_the_dictionary_of_a_tree_survives_json(mixed_tree: Tree) -> None:
     assert (first["test"], first["missing_goes_here"]) == ("color in {red, blue}", False)
     assert (second["test"], second["missing_goes_here"]) == ("color not in {red, blue}", True)
     assert "branches" not in first["branches"][0]
-    assert [branch["answer"] for branch in second["branches"][1]["branches"]] == ["no", "no", "yes"]
+    assert [branch["prediction"] for branch in second["branches"][1]["branches"]] == ["no", "no", "yes"]
 
 
 @pytest.mark.parametrize(
@@ -267,7 +267,7 @@ def test_a_very_deep_tree_is_walked_and_described(plant: Plant) -> None:
     described = tree.to_dict()
     for _ in range(2000):
         described = described["branches"][0]
-    assert described["answer"] == "no"
+    assert described["prediction"] == "no"
 
 
 def test_nothing_of_a_tree_can_be_changed(mixed_tree: Tree) -> None:

@@ -14,7 +14,7 @@ from treewright.insight.columns import ColumnSummary, count_missing, summarise_c
 from treewright.insight.scoring import (
     Folds,
     Score,
-    answer_unseen,
+    predict_unseen,
     score_classes,
     score_numbers,
     split_folds,
@@ -111,10 +111,10 @@ def fit_all(question: Question) -> Any:
 
 def score_unseen(question: Question, on_fold: Callable[[], object] = lambda: None) -> tuple[Score, ...]:
     """Scores of trees on rows they were fitted without, the main one first."""
-    answers = answer_unseen(question.learner, question.X, question.y, question.folds, on_fold)
+    predictions = predict_unseen(question.learner, question.X, question.y, question.folds, on_fold)
     if question.task is Task.CLASSES:
-        return (score_classes(question.values, answers),)
-    return score_numbers(question.values.astype(np.float64), answers)
+        return (score_classes(question.values, predictions),)
+    return score_numbers(question.values.astype(np.float64), predictions)
 
 
 def _check_columns(frame: Frame, wishes: Wishes) -> None:

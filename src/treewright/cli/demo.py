@@ -22,7 +22,7 @@ def demo(
         typer.Option(metavar="NAME", help="Show another data set; `treewright datasets` lists them."),
     ] = None,
 ) -> None:
-    """See trees grow: ID3 on a small table by hand, C4.5 on a real-looking one with gaps."""
+    """See trees grow: ID3 on a small table by hand, C4.5 on a real-looking one with missing values."""
     from treewright import datasets
     from treewright.cli.report import Report
 
@@ -80,7 +80,7 @@ def _show_c45(report: Report, dataset: Dataset) -> None:
     from treewright.cli.report import progress_bar
 
     report.heading("2. Four hundred apple trees: how bad is the scab?")
-    report.say("The table is invented, but as tables are: text, numbers, dates, an order, and gaps.")
+    report.say("The table is invented, but as tables are: text, numbers, dates, an order, and missing values.")
     report.blank()
     options = {"min_samples_leaf": 20}
     question = prepare(dataset.frame, Wishes(dataset.target, model="c45", options=options))

@@ -55,7 +55,7 @@ def rounds_sentence(fitted: Any) -> str:
     n_rounds = len(forests[0])
     rounds = "1 round" if n_rounds == 1 else f"{n_rounds} rounds"
     each = "" if len(forests) == 1 else f" of {len(forests)} trees, one for each class"
-    chosen = ", chosen by rows held back" if len(fitted.validation_loss_) else ""
+    chosen = ", chosen by the validation set" if len(fitted.validation_loss_) else ""
     growth = {"best": "the best leaf split first", "level": "level by level", "oblivious": "a test for each level"}
     shape = growth[fitted.shape_.growth]
     return f" {rounds}{each}{chosen}; learning rate {fitted.learning_rate_:g}, {shape}."

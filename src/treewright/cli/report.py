@@ -88,7 +88,7 @@ class Report:
         rows = [
             (score.measure, _figure(score.value), _range(score.interval), _figure(score.baseline)) for score in scores
         ]
-        simplest = simplest_answer(question)
+        simplest = simplest_prediction(question)
         self.table(("measure", "this model", "95% interval", simplest), rows, right=("this model", simplest))
         self.say(_verdict(scores[0], tree, len(question.X), simplest))
         self.say(_how(question, "trees" if tree is not None else "models"), style="dim")
@@ -139,7 +139,7 @@ def values_of(summary: ColumnSummary) -> str:
     return _some(summary.categories, mark)
 
 
-def simplest_answer(question: Question) -> str:
+def simplest_prediction(question: Question) -> str:
     """What to call the baseline: the class or the number that would be answered for every row."""
     if question.task is Task.NUMBERS:
         return f"always {write_number(float(f'{question.values.mean():.4g}'))}"

@@ -112,7 +112,7 @@ def load_iris() -> Dataset:
 
 
 def load_orchard() -> Dataset:
-    """Four hundred invented apple trees with text, numbers, a boolean, an order, a date, and gaps.
+    """Four hundred invented apple trees with text, numbers, a boolean, an order, a date, and missing values.
 
     The table is made, not measured: see `treewright.datasets.make_orchard`.
 
@@ -123,7 +123,9 @@ def load_orchard() -> Dataset:
     irrigated = [None if word is None else word == "true" for word in frame["irrigated"]]
     frame = frame.assign("irrigated", irrigated)
     frame = frame.declare("vigour", frame.domains["vigour"].categories, ordered=True)
-    return Dataset("orchard", frame, "scab", "Invented apple trees (made data, with gaps): how bad is the scab?")
+    return Dataset(
+        "orchard", frame, "scab", "Invented apple trees (made data, with missing values): how bad is the scab?"
+    )
 
 
 _LOADERS: dict[str, Callable[[], Dataset]] = {

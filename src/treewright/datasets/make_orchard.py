@@ -1,4 +1,4 @@
-"""Make the orchard table: invented trees with a rule behind them, gaps and noise, the same on every run."""
+"""Make the orchard table: invented trees with a rule behind them, missing values and noise, the same on every run."""
 
 from __future__ import annotations
 

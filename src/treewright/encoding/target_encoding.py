@@ -33,13 +33,15 @@ THE_OTHERS = "(any other)"
 
 
 @dataclass(frozen=True, eq=False)
-class CategoryStatistics:
+class TargetEncoding:
     """How a table is told to the trees."""
 
     columns: tuple[Column, ...]  # as the trees see them
     origin: np.ndarray  # which column of the table each is made from
     outputs: tuple[str, ...] = ()  # whose means are told
-    means: dict[int, np.ndarray] = field(default_factory=dict)  # by origin: a line for each category, and one for gaps
+    means: dict[int, np.ndarray] = field(
+        default_factory=dict
+    )  # by origin: a line for each category, and one for missing values
     codes: dict[int, np.ndarray] = field(default_factory=dict)  # per part of a column: the code of each category
 
     def apply(self, values: np.ndarray) -> np.ndarray:
@@ -55,7 +57,7 @@ class CategoryStatistics:
 
     def learn(
         self, values: np.ndarray, targets: dict[str, np.ndarray], weights: np.ndarray
-    ) -> tuple[CategoryStatistics, np.ndarray]:
+    ) -> tuple[TargetEncoding, np.ndarray]:
         """The same with the means of these rows, and the rows told so."""
         if not self.means:
             return self, values
@@ -85,21 +87,24 @@ class CategoryStatistics:
 
 
 def lines_of(categories: np.ndarray, n_categories: int) -> np.ndarray:
-    """The line of each row's category; the last is for gaps and for categories that were not there in training."""
+    """The line of each row's category.
+
+    The last is for missing values and for categories that were not there in training.
+    """
     known = categories >= 0.0
     return np.where(known, categories, n_categories).astype(np.intp)
 
 
-def is_told_by_means(column: Column, n_rows: int) -> bool:
+def is_target_encoded(column: Column, n_rows: int) -> bool:
     """Has the column too many categories to be parted in groups alone?"""
     n_categories = len(column.categories)
     few_rows = n_categories >= MANY_CATEGORIES and n_rows < ENOUGH_ROWS * n_categories
     return column.is_categorical and (n_categories > MAX_CODES or few_rows)
 
 
-def learn_statistics(
+def fit_target_encoding(
     columns: tuple[Column, ...], values: np.ndarray, targets: dict[str, np.ndarray], weights: np.ndarray
-) -> tuple[CategoryStatistics, np.ndarray]:
+) -> tuple[TargetEncoding, np.ndarray]:
     """How to tell a table to the trees, and its rows told so; `targets` are numbers, by what their means are called."""
     common = sorted(targets, key=lambda name: -float(weights @ np.abs(targets[name])))[:MOST_OUTPUTS]
     names = tuple(name for name in targets if name in common)
@@ -110,7 +115,7 @@ def learn_statistics(
     codes: dict[int, np.ndarray] = {}
     for place, column in enumerate(columns):
         parts = [column]
-        if is_told_by_means(column, len(values)):
+        if is_target_encoded(column, len(values)):
             called = [f"{name} in {column.name}" for name in names]
             seen += [replace(column, name=name, kind=Kind.NUMERIC, categories=()) for name in called]
             means[place] = np.zeros((len(column.categories) + 1, len(names)))
@@ -120,11 +125,14 @@ def learn_statistics(
                 codes |= {len(seen) + number: of_part for number, (_, of_part) in enumerate(parted)}
         seen += parts
         origin += [place] * (len(seen) - len(origin))
-    return CategoryStatistics(tuple(seen), np.array(origin), names, means, codes).learn(values, targets, weights)
+    return TargetEncoding(tuple(seen), np.array(origin), names, means, codes).learn(values, targets, weights)
 
 
 def parts_of(column: Column, values: np.ndarray, most: int) -> list[tuple[Column, np.ndarray]]:
-    """The column for some of its categories at a time, and the code of each category there; gaps have none."""
+    """The column for some of its categories at a time, and the code of each category there.
+
+    Missing values have none.
+    """
     n_categories, n_own = len(column.categories), MAX_CODES - 1
     rows = np.bincount(values[values >= 0.0].astype(np.intp), minlength=n_categories)
     # Of equally common ones by name, so that the order of the rows does not matter.

@@ -241,24 +241,24 @@ _of_classes = [(CODES[criterion.name], criterion) for criterion in _TABLE if cri
 _of_numbers = [(CODES[criterion.name], criterion) for criterion in _TABLE if not criterion.of_classes]
 
 # Weighted impurity of a set with these class weights.
-class_disorder = _write_choice(
-    "class_disorder",
+class_impurity = _write_choice(
+    "class_impurity",
     "counts, total",
     "total <= 0.0",
     [(code, f"{criterion.formula.__name__}(counts, total)") for code, criterion in _of_classes],  # type: ignore[union-attr]
 )
 
 # The same for two classes.
-two_class_disorder = _write_choice(
-    "two_class_disorder",
+two_class_impurity = _write_choice(
+    "two_class_impurity",
     "one, other",
     "one <= 0.0 or other <= 0.0",
     [(code, _call_of_two(criterion)) for code, criterion in _of_classes],
 )
 
 # Weighted impurity of numbers given their weight, mean and sum of squared deviations from it.
-moments_disorder = _write_choice(
-    "moments_disorder",
+moments_impurity = _write_choice(
+    "moments_impurity",
     "weight, mean, squares, node_mean",
     "weight <= 0.0",
     [
@@ -270,7 +270,7 @@ moments_disorder = _write_choice(
 
 
 @kernel
-def two_sides_disorder(left_0, left_1, right_0, right_1, criterion, counted):
+def two_sides_impurity(left_0, left_1, right_0, right_1, criterion, counted):
     """Weighted impurity of two sides of two classes.
 
     Of counted rows, whose products cannot overflow, gini in one division.
@@ -278,4 +278,4 @@ def two_sides_disorder(left_0, left_1, right_0, right_1, criterion, counted):
     if criterion == GINI and counted:
         left, right = left_0 + left_1, right_0 + right_1
         return 2.0 * (left_0 * left_1 * right + right_0 * right_1 * left) / (left * right)
-    return two_class_disorder(left_0, left_1, criterion) + two_class_disorder(right_0, right_1, criterion)
+    return two_class_impurity(left_0, left_1, criterion) + two_class_impurity(right_0, right_1, criterion)

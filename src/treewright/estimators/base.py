@@ -10,14 +10,14 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from treewright.estimators.missing_values import refuse_gaps, refuse_unseen
+from treewright.estimators.missing_values import refuse_missing, refuse_unseen
 from treewright.estimators.parameters import is_text
 from treewright.estimators.weights import read_weights, weigh_classes
 from treewright.table import Table, declared_classes, read_classes, read_frame, read_like, read_numbers, target_name
 from treewright.table.column import Column
 from treewright.tree import Target
 
-# Class labels are two bytes each in the growth room.
+# Class labels are two bytes each in the engine.
 MOST_CLASSES = 1 << 16
 
 
@@ -29,7 +29,7 @@ class Training:
     values: np.ndarray
     target: Target
     classes: np.ndarray  # in the user's own type, empty for numbers
-    answers: np.ndarray  # class labels (uint16), or numbers (float64)
+    y: np.ndarray  # class labels (uint16), or numbers (float64)
     weights: np.ndarray
     whole: np.ndarray | None = None  # values of the table that the rows come from, if some were set aside
     kept: np.ndarray | None = None  # which rows of the user's table weigh something, if not all do
@@ -44,7 +44,7 @@ class Training:
         return replace(
             self,
             values=np.asfortranarray(self.values[taken]),
-            answers=self.answers[taken],
+            y=self.y[taken],
             weights=self.weights[taken],
             whole=self.table,
         )
@@ -86,12 +86,12 @@ class TableLearner(BaseEstimator):
         """What becomes of categories that were not there in training."""
         return str(self.unseen)
 
-    def _answer(self, X: Any) -> np.ndarray:
+    def _predictions(self, X: Any) -> np.ndarray:
         """What the fitted learner answers for each row: class shares by label, or one number."""
         check_is_fitted(self)
-        return self._answer_rows(self._read_rows(X))
+        return self._predict_rows(self._read_rows(X))
 
-    def _answer_rows(self, values: np.ndarray) -> np.ndarray:
+    def _predict_rows(self, values: np.ndarray) -> np.ndarray:
         """The same for rows that have been read."""
         raise NotImplementedError
 
@@ -122,16 +122,16 @@ class TableLearner(BaseEstimator):
         if self._unseen() == "error":
             refuse_unseen(self._columns(), values, X, self.other_unseen)
         if is_text(self.missing, "error"):
-            refuse_gaps(self._columns(), values)
+            refuse_missing(self._columns(), values)
         return values
 
     def _read_training(self, table: Table, y: Any, sample_weight: Any) -> Training:
-        answers, classes, declared = self._read_target(y)
+        targets, classes, declared = self._read_target(y)
         target = Target(target_name(y), declared)
         n_rows = len(table.values)
-        if len(answers) != n_rows:
-            raise ValueError(f"X has {n_rows} rows, but y has {len(answers)} values; give one target value per row")
-        weights = self._weigh_classes(target, answers, read_weights(sample_weight, n_rows))
+        if len(targets) != n_rows:
+            raise ValueError(f"X has {n_rows} rows, but y has {len(targets)} values; give one target value per row")
+        weights = self._weigh_classes(target, targets, read_weights(sample_weight, n_rows))
         with np.errstate(over="ignore"):
             total = weights.sum()
         if not np.isfinite(total):
@@ -139,14 +139,14 @@ class TableLearner(BaseEstimator):
         kept = weights > 0.0
         if not kept.any():
             raise ValueError("every row has a weight of zero, so there is nothing to learn from; give some row more")
-        training = Training(table.columns, table.values, target, classes, answers, weights)
+        training = Training(table.columns, table.values, target, classes, targets, weights)
         return training if kept.all() else _leave_out(training, kept)
 
     def _read_target(self, y: Any) -> tuple[np.ndarray, np.ndarray, tuple[Any, ...]]:
-        """The answers to learn; if they are labels, the classes that occur in ascending order, and all by label."""
+        """The targets to learn; if they are labels, the classes that occur in ascending order, and all by label."""
         raise NotImplementedError
 
-    def _weigh_classes(self, target: Target, answers: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    def _weigh_classes(self, target: Target, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
         return weights
 
     def _keep_classes(self, classes: np.ndarray) -> None:
@@ -159,13 +159,12 @@ class TableLearner(BaseEstimator):
             del self.feature_names_in_
 
 
-class ClassAnswers(ClassifierMixin):
+class ClassPredictions(ClassifierMixin):
     """What all classifiers share: a target of classes, and answers that are shares of them."""
 
     def predict(self, X: Any) -> np.ndarray:
         """The class of each row: the most likely one, or the one with the least expected cost."""
-        answers = self._answer(X)
-        return self._named(self._choose(answers))
+        return self._named(self._choose(self._predictions(X)))
 
     def _choose(self, shares: np.ndarray) -> np.ndarray:
         """The labels to answer given the shares of the classes: the largest, the first of equals."""
@@ -173,7 +172,7 @@ class ClassAnswers(ClassifierMixin):
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """The share of each class, in the order of `classes_`, that the model answers for a row."""
-        return self._answer(X)[:, self._labels_of_classes()]
+        return self._predictions(X)[:, self._labels_of_classes()]
 
     def _labels_of_classes(self) -> np.ndarray:
         """The tree's label of each of `classes_`: the tree keeps the order in which a target declares its classes."""
@@ -214,8 +213,8 @@ class ClassAnswers(ClassifierMixin):
         self.classes_ = classes
         self.n_classes_ = len(classes)
 
-    def _weigh_classes(self, target: Target, answers: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        return weigh_classes(self.class_weight, target.classes, answers, weights)
+    def _weigh_classes(self, target: Target, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        return weigh_classes(self.class_weight, target.classes, targets, weights)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -229,12 +228,12 @@ def labels_of_classes(target: Target, classes: np.ndarray) -> np.ndarray:
     return np.array([label_of[name] for name in classes.tolist()], dtype=np.intp)
 
 
-class NumberAnswers(RegressorMixin):
+class NumberPredictions(RegressorMixin):
     """What all regressors share: a target of numbers."""
 
     def predict(self, X: Any) -> np.ndarray:
         """The number that the model answers for each row."""
-        return self._answer(X)[:, 0]
+        return self._predictions(X)[:, 0]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The coefficient of determination: 1 is perfect, 0 as good as the mean."""
@@ -274,7 +273,7 @@ def reading_values(learner: TableLearner) -> TableLearner:
 
 def predict_rows(learner: TableLearner, values: np.ndarray) -> np.ndarray:
     """The predictions of a fitted learner for rows that have been read: class shares by label, or one number."""
-    return learner._answer_rows(values)
+    return learner._predict_rows(values)
 
 
 def columns_of(learner: TableLearner) -> tuple[Column, ...]:
@@ -306,7 +305,7 @@ def _leave_out(training: Training, kept: np.ndarray) -> Training:
         training,
         columns=tuple(columns),
         values=values,
-        answers=training.answers[kept],
+        y=training.y[kept],
         weights=training.weights[kept],
         kept=kept,
     )

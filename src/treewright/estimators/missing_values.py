@@ -1,4 +1,4 @@
-"""Missing values: the strategies that fill gaps before a tree is grown, and the refusal of gaps."""
+"""Missing values: the strategies that fill missing values before a tree is grown, and the refusal of missing values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from treewright.table import read_frame
 from treewright.table.categories import some
 from treewright.table.column import Column, Kind
 from treewright.tree import Target
-from treewright.tree.imputation import Filling, guess
+from treewright.tree.imputation import Imputation, guess
 
 if TYPE_CHECKING:
     from treewright.estimators.base import Training
@@ -29,15 +29,15 @@ MOST_CATEGORIES_TO_GUESS = 100
 LEAST_ROWS_TO_GUESS = 5
 
 
-def refuse_gaps(columns: Sequence[Column], values: np.ndarray) -> None:
-    """Name the columns that have gaps, and how many."""
+def refuse_missing(columns: Sequence[Column], values: np.ndarray) -> None:
+    """Name the columns that have missing values, and how many."""
     counts = np.count_nonzero(np.isnan(values), axis=0)
     if counts.any():
         found = [f"{columns[place].name!r} ({counts[place]})" for place in np.flatnonzero(counts).tolist()]
         listed = ", ".join(found[:8]) + (f" and {len(found) - 8} more" if len(found) > 8 else "")
         raise ValueError(
             f"missing is 'error', but of {len(values)} rows some have no value in: {listed}; "
-            "fill the gaps, or choose another strategy such as missing='majority'"
+            "impute the missing values, or choose another strategy such as missing='majority'"
         )
 
 
@@ -61,25 +61,31 @@ def refuse_unseen(columns: Sequence[Column], values: np.ndarray, X: Any, others:
             )
 
 
-def fill_gaps(training: Training, plan: Plan) -> tuple[Training, Filling | None]:
-    """The training rows without gaps, and how to fill those of others; unchanged if the strategy fills nothing."""
+def impute(training: Training, plan: Plan) -> tuple[Training, Imputation | None]:
+    """The training rows without missing values, and how to fill those of others.
+
+    Unchanged if the strategy fills nothing.
+    """
     strategy, middle = plan.missing if isinstance(plan.missing, tuple) else (plan.missing, "median")
     if not plan.strategy.imputes:
         return training, None
     usual = _usual_values(training, middle, np.ones(len(training.values), dtype=bool))
     gaps = np.isnan(training.values)
-    filling = Filling(usual)
+    imputation = Imputation(usual)
     if strategy == "majority":
-        values = filling.fill(training.values, gaps)
+        values = imputation.fill(training.values, gaps)
     elif strategy == "class_majority":
         values = _fill_by_class(training, middle, usual)
     else:
-        values, filling = _fill_by_guessing(training, plan, usual)
-    return replace(training, values=np.asfortranarray(values)), filling
+        values, imputation = _fill_by_guessing(training, plan, usual)
+    return replace(training, values=np.asfortranarray(values)), imputation
 
 
 def _usual_values(training: Training, middle: str, taken: np.ndarray) -> np.ndarray:
-    """The most common category, the median or the mean of each column, among some of the rows; NaN if all are gaps."""
+    """The most common category, the median or the mean of each column, among some of the rows.
+
+    NaN if all are missing values.
+    """
     usual = np.full(len(training.columns), np.nan)
     for place, column in enumerate(training.columns):
         known = taken & ~np.isnan(training.values[:, place])
@@ -114,14 +120,14 @@ def _fill_by_class(training: Training, middle: str, usual: np.ndarray) -> np.nda
 def _groups_by_target(training: Training) -> list[np.ndarray]:
     """The rows of each class; of a numeric target, groups of about as many rows along the ascending target."""
     if training.target.is_classes:
-        return [training.answers == label for label in np.unique(training.answers)]
-    place = np.empty(len(training.answers), dtype=np.int64)
-    place[np.argsort(training.answers, kind="stable")] = np.arange(len(place))
+        return [training.y == label for label in np.unique(training.y)]
+    place = np.empty(len(training.y), dtype=np.int64)
+    place[np.argsort(training.y, kind="stable")] = np.arange(len(place))
     group = place * TARGET_GROUPS // len(place)
     return [group == g for g in np.unique(group)]
 
 
-def _fill_by_guessing(training: Training, plan: Plan, usual: np.ndarray) -> tuple[np.ndarray, Filling]:
+def _fill_by_guessing(training: Training, plan: Plan, usual: np.ndarray) -> tuple[np.ndarray, Imputation]:
     """Each gap filled with what a tree of the other columns and the target says; for new rows, without the target.
 
     Rows that have no value are not learned from; a column without any value stays as it is. If there is no other
@@ -134,12 +140,12 @@ def _fill_by_guessing(training: Training, plan: Plan, usual: np.ndarray) -> tupl
             filled[gaps, place] = usual[place]
         elif gaps.any() and not gaps.all():
             others = np.delete(training.values, place, axis=1)
-            with_target = np.column_stack([others, training.answers.astype(np.float64)])
+            with_target = np.column_stack([others, training.y.astype(np.float64)])
             tree = _learn_to_guess(training, place, with_target, plan, knows_target=True)
             filled[gaps, place] = guess(tree, with_target[gaps])
             if others.shape[1]:
                 guesses.append((place, _learn_to_guess(training, place, others, plan, knows_target=False)))
-    return filled, Filling(usual, tuple(guesses))
+    return filled, Imputation(usual, tuple(guesses))
 
 
 def _learn_to_guess(training: Training, place: int, values: np.ndarray, plan: Plan, *, knows_target: bool) -> Tree:

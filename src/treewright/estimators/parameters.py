@@ -23,7 +23,7 @@ CATEGORICAL = ("subset", "multiway", "one_vs_rest")
 # What becomes of missing values.
 MISSING = tuple(STRATEGIES)
 
-# Deeper than any tree can be, and still a depth that the growth room can hold.
+# Deeper than any tree can be, and still a depth that the engine can hold.
 NO_DEPTH_LIMIT = 2**31 - 1
 
 # A level of an oblivious tree has twice the nodes of the one above, whether rows reach them or not.

@@ -103,10 +103,10 @@ def _check_names(named: list[Any], classes: list[Any]) -> None:
         )
 
 
-def altered_priors(costs: np.ndarray, answers: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def altered_priors(costs: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """What a row of each class weighs while a tree grows for unequal costs (Breiman et al. 1984); the total stays."""
     by_class = np.maximum(costs.sum(axis=1), 1e-9 * costs.sum())
-    return np.asarray(by_class * (weights.sum() / (weights * by_class[answers]).sum()))
+    return np.asarray(by_class * (weights.sum() / (weights * by_class[labels]).sum()))
 
 
 def _check_class_weights(class_weight: Mapping[Any, Any], classes: list[Any]) -> None:

@@ -16,7 +16,7 @@ LEAST_ROWS_OF_AN_ID = 8
 
 @dataclass(frozen=True)
 class ColumnSummary:
-    """One column in figures: its kind, its values, its gaps."""
+    """One column in figures: its kind, its values, its missing values."""
 
     column: Column
     distinct: int

@@ -126,26 +126,26 @@ def diversity(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Diversit
     check_is_fitted(model)
     if not (is_classifier(model) or is_regressor(model)) or not hasattr(model, "estimators_"):
         raise parameter_error("model", model, "a fitted ensemble of classifiers or regressors, with `estimators_`")
-    answers = predictions_of_members(model, X)
-    names = _names(model, len(answers))
+    predictions = predictions_of_members(model, X)
+    names = _names(model, len(predictions))
     if is_classifier(model):
         labels, classes = read_classes(y)
-        weights = _shares(sample_weight, len(labels), answers)
-        return _of_classes(names, answers, np.asarray(model.predict(X)), classes[labels], weights)
+        weights = _shares(sample_weight, len(labels), predictions)
+        return _of_classes(names, predictions, np.asarray(model.predict(X)), classes[labels], weights)
     numbers = read_numbers(y)
-    weights = _shares(sample_weight, len(numbers), answers)
+    weights = _shares(sample_weight, len(numbers), predictions)
     weights_of_members = (
-        model.member_weights() if isinstance(model, Ensemble) else np.full(len(answers), 1.0 / len(answers))
+        model.member_weights() if isinstance(model, Ensemble) else np.full(len(predictions), 1.0 / len(predictions))
     )
-    return _of_numbers(names, answers, np.asarray(model.predict(X)), numbers, weights, weights_of_members)
+    return _of_numbers(names, predictions, np.asarray(model.predict(X)), numbers, weights, weights_of_members)
 
 
 def predictions_of_members(model: Any, X: Any) -> np.ndarray:
     """What each member answers for each row: classes in the user's own type, or numbers; a line per member."""
     if isinstance(model, Ensemble):
-        answers = np.asarray(model.member_predictions(X))
+        predictions = np.asarray(model.member_predictions(X))
         classes: Any = getattr(model, "classes_", None)
-        return classes[answers.argmax(axis=2)] if answers.ndim == 3 else answers
+        return classes[predictions.argmax(axis=2)] if predictions.ndim == 3 else predictions
     members = model.estimators_
     if isinstance(members, np.ndarray) and members.ndim > 1:
         raise ValueError(
@@ -155,8 +155,8 @@ def predictions_of_members(model: Any, X: Any) -> np.ndarray:
     rows = open_rows(X)
     named = hasattr(model, "feature_names_in_")
     columns = getattr(model, "estimators_features_", [None] * len(members))
-    answers = np.array([_ask(member, rows, places, named) for member, places in zip(members, columns, strict=True)])
-    return _in_classes(model, answers) if is_classifier(model) else answers
+    predictions = np.array([_ask(member, rows, places, named) for member, places in zip(members, columns, strict=True)])
+    return _in_classes(model, predictions) if is_classifier(model) else predictions
 
 
 def _ask(member: Any, X: Any, places: Any, named: bool) -> np.ndarray:
@@ -167,7 +167,7 @@ def _ask(member: Any, X: Any, places: Any, named: bool) -> np.ndarray:
     return np.asarray(member.predict(X))
 
 
-def _in_classes(model: Any, answers: np.ndarray) -> np.ndarray:
+def _in_classes(model: Any, predictions: np.ndarray) -> np.ndarray:
     """Many ensembles of scikit-learn have members that answer with the place of a class."""
     own = set(model.classes_.tolist())
     by_place = any(
@@ -175,7 +175,7 @@ def _in_classes(model: Any, answers: np.ndarray) -> np.ndarray:
         for member in model.estimators_
         if hasattr(member, "classes_")
     )
-    return model.classes_[answers.astype(np.intp)] if by_place else answers
+    return model.classes_[predictions.astype(np.intp)] if by_place else predictions
 
 
 def _names(model: Any, n_members: int) -> tuple[str, ...]:
@@ -187,9 +187,9 @@ def _names(model: Any, n_members: int) -> tuple[str, ...]:
     return tuple(str(number) for number in range(1, n_members + 1))
 
 
-def _shares(sample_weight: Any, n_rows: int, answers: np.ndarray) -> np.ndarray:
-    if answers.shape[1] != n_rows:
-        raise ValueError(f"X has {answers.shape[1]} rows, but y has {n_rows} values; give one target value per row")
+def _shares(sample_weight: Any, n_rows: int, predictions: np.ndarray) -> np.ndarray:
+    if predictions.shape[1] != n_rows:
+        raise ValueError(f"X has {predictions.shape[1]} rows, but y has {n_rows} values; give one target value per row")
     weights = read_weights(sample_weight, n_rows)
     if not weights.any():
         raise ValueError("every row has a weight of zero; give some row more")
@@ -197,15 +197,15 @@ def _shares(sample_weight: Any, n_rows: int, answers: np.ndarray) -> np.ndarray:
 
 
 def _of_classes(
-    names: Sequence[str], answers: np.ndarray, joint: np.ndarray, target: np.ndarray, weights: np.ndarray
+    names: Sequence[str], predictions: np.ndarray, joint: np.ndarray, target: np.ndarray, weights: np.ndarray
 ) -> Diversity:
-    classes, codes = np.unique(answers, return_inverse=True)
-    codes = codes.reshape(answers.shape)
-    is_right = answers == target
+    classes, codes = np.unique(predictions, return_inverse=True)
+    codes = codes.reshape(predictions.shape)
+    is_right = predictions == target
     errors = (~is_right).astype(np.float64) @ weights
     agreement, by_chance = _agreements(codes, len(classes), weights)
     both_right, _ = _agreements(is_right.astype(np.intp), 2, weights, only=1)
-    pairs = np.triu_indices(len(answers), k=1)
+    pairs = np.triu_indices(len(predictions), k=1)
     right = 1.0 - errors
     n11 = both_right[pairs]
     n10, n01 = right[pairs[0]] - n11, right[pairs[1]] - n11
@@ -243,25 +243,25 @@ def _agreements(
 
 def _of_numbers(
     names: Sequence[str],
-    answers: np.ndarray,
+    predictions: np.ndarray,
     joint: np.ndarray,
     target: np.ndarray,
     weights: np.ndarray,
     say: np.ndarray,
 ) -> Diversity:
-    distances = answers - target
+    distances = predictions - target
     errors = distances**2 @ weights
-    mean = say @ answers
+    mean = say @ predictions
     centred = distances - (distances @ weights)[:, None]
     covariance = (centred * weights) @ centred.T
     deviations = np.sqrt(np.diag(covariance))
-    pairs = np.triu_indices(len(answers), k=1)
+    pairs = np.triu_indices(len(predictions), k=1)
     return Diversity(
         tuple(names),
         errors,
         float(say @ errors),
         float((joint - target) ** 2 @ weights),
-        ambiguity=float(say @ ((answers - mean) ** 2 @ weights)),
+        ambiguity=float(say @ ((predictions - mean) ** 2 @ weights)),
         correlation=_mean(_ratio(covariance[pairs], np.outer(deviations, deviations)[pairs])),
     )
 

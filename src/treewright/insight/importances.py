@@ -178,13 +178,13 @@ class Judged:
 def _read_target(model: Any, X: Any, y: Any) -> np.ndarray:
     if is_classifier(model):
         labels, classes = read_classes(y)
-        answers = classes[labels]
+        targets = classes[labels]
     else:
-        answers = read_numbers(y)
+        targets = read_numbers(y)
     n_rows = open_source(X).n_rows
-    if len(answers) != n_rows:
-        raise ValueError(f"X has {n_rows} rows, but y has {len(answers)} values; give one target value per row")
-    return answers
+    if len(targets) != n_rows:
+        raise ValueError(f"X has {n_rows} rows, but y has {len(targets)} values; give one target value per row")
+    return targets
 
 
 def _shuffles(n_rows: int, n_repeats: int, random_state: Any) -> list[np.ndarray]:

@@ -152,8 +152,8 @@ def candidate_thresholds(
     income <= 160.0: 0.0800
     """
     chosen = _as_measure(measure)
-    ascending, answers = _ascending_rows(list(values), list(target))
-    gains = _squared_error_gains(answers) if chosen is sum_squared_error else _count_gains(answers, chosen)
+    ascending, targets = _ascending_rows(list(values), list(target))
+    gains = _squared_error_gains(targets) if chosen is sum_squared_error else _count_gains(targets, chosen)
     return [
         (_midpoint(lower, upper), gain)
         for (lower, upper), gain in zip(pairwise(ascending), gains, strict=True)
@@ -249,32 +249,32 @@ def _ascending_rows(values: list[Any], target: list[Any]) -> tuple[list[float], 
     """Complete rows in ascending order of their value: the values, and the answers beside them."""
     _check_lengths(values, "values", target, "target")
     rows = [
-        (_as_number(value, "values"), answer)
-        for value, answer in zip(values, target, strict=True)
-        if not _is_missing(value) and not _is_missing(answer)
+        (_as_number(value, "values"), known)
+        for value, known in zip(values, target, strict=True)
+        if not _is_missing(value) and not _is_missing(known)
     ]
     rows.sort(key=lambda row: row[0])
-    return [value for value, _ in rows], [answer for _, answer in rows]
+    return [value for value, _ in rows], [known for _, known in rows]
 
 
-def _count_gains(answers: list[Any], measure: Measure) -> list[float]:
+def _count_gains(targets: list[Any], measure: Measure) -> list[float]:
     """Gain of cutting after the first row, after the second, .. of rows in ascending order."""
-    index = {label: position for position, label in enumerate(dict.fromkeys(answers))}
+    index = {label: position for position, label in enumerate(dict.fromkeys(targets))}
     left, right = [0.0] * len(index), [0.0] * len(index)
-    for label in answers:
+    for label in targets:
         right[index[label]] += 1.0
     parent = list(right)
     gains = []
-    for label in answers[:-1]:
+    for label in targets[:-1]:
         left[index[label]] += 1.0
         right[index[label]] -= 1.0
         gains.append(_decrease(measure, parent, [left, right]))
     return gains
 
 
-def _squared_error_gains(answers: list[Any]) -> list[float]:
+def _squared_error_gains(targets: list[Any]) -> list[float]:
     """The same for numbers: sides of a and b rows gain ab/(a+b) times the squared distance of means."""
-    numbers = _as_numbers(answers, "target")
+    numbers = _as_numbers(targets, "target")
     n = len(numbers)
     mean = math.fsum(numbers) / n if n else 0.0
     gains, left = [], 0.0

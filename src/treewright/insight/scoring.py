@@ -81,28 +81,28 @@ def _stratify(y: np.ndarray, wanted: int) -> tuple[np.ndarray, int, str]:
     return codes, count, f"{count} folds instead of {wanted}, because {why}"
 
 
-def answer_unseen(learner: Any, X: Frame, y: Frame, folds: Folds, on_fold: Callable[[], object]) -> np.ndarray:
+def predict_unseen(learner: Any, X: Frame, y: Frame, folds: Folds, on_fold: Callable[[], object]) -> np.ndarray:
     """The answer for each row of a tree that was fitted without the row's fold."""
     from sklearn.base import clone
 
-    answers: list[Any] = [None] * len(X)
+    predictions: list[Any] = [None] * len(X)
     for tested in folds.tested:
         learned = np.setdiff1d(np.arange(len(X)), tested)
         fitted = clone(learner).fit(X[learned], y[learned])
-        for row, answer in zip(tested, fitted.predict(X[tested]), strict=True):
-            answers[row] = answer
+        for row, prediction in zip(tested, fitted.predict(X[tested]), strict=True):
+            predictions[row] = prediction
         on_fold()
-    return np.array(answers, dtype=object)
+    return np.array(predictions, dtype=object)
 
 
-def score_classes(y: np.ndarray, answers: np.ndarray) -> Score:
+def score_classes(y: np.ndarray, predictions: np.ndarray) -> Score:
     """The share of right answers beside the share of the most common class.
 
     >>> truth = np.array(["yes", "yes", "no", "yes"], dtype=object)
     >>> score_classes(truth, np.array(["yes", "no", "no", "yes"], dtype=object)).value
     0.75
     """
-    right = int(np.count_nonzero(y.astype(str) == answers.astype(str)))
+    right = int(np.count_nonzero(y.astype(str) == predictions.astype(str)))
     _, sizes = np.unique(y.astype(str), return_counts=True)
     return Score("accuracy", right / len(y), wilson_interval(right, len(y)), int(sizes.max()) / len(y))
 
@@ -119,13 +119,13 @@ def wilson_interval(right: int, total: int) -> tuple[float, float]:
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
-def score_numbers(y: np.ndarray, answers: np.ndarray) -> tuple[Score, Score]:
+def score_numbers(y: np.ndarray, predictions: np.ndarray) -> tuple[Score, Score]:
     """R2 and the root mean squared error, beside those of answering the mean of all rows.
 
     The intervals are 1.96 standard errors wide on both sides; the standard errors follow from the spread of the
     squared errors over the rows (the delta method).
     """
-    errors = (y - answers.astype(np.float64)) ** 2
+    errors = (y - predictions.astype(np.float64)) ** 2
     spread = (y - y.mean()) ** 2
     mean_error, variance = float(errors.mean()), float(spread.mean())
     deviation, baseline = math.sqrt(mean_error), math.sqrt(variance)

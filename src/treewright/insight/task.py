@@ -57,7 +57,7 @@ def check_task(frame: Frame, target: str, task: Task) -> None:
 
 
 def labels_without_points(frame: Frame, target: str) -> Frame:
-    """The frame with whole class labels as integers: a column that had gaps holds 1.0 for 1."""
+    """The frame with whole class labels as integers: a column that had missing values holds 1.0 for 1."""
     values = frame[target]
     if values.dtype.kind != "f":
         return frame

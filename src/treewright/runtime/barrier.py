@@ -17,7 +17,7 @@ from treewright.runtime.jit import kernel, replaced
 
 # Places in a gate: how often threads have come, and whether they need not wait any more because one has failed.
 ARRIVED, ABANDONED = np.int64(0), np.int64(8)
-GATE_SIZE = 16
+BARRIER_SIZE = 16
 
 # Looks at the counter before a thread lets others have its core.
 PATIENCE = 4000
@@ -29,7 +29,7 @@ def _build_count_up() -> Any:
     from numba.extending import intrinsic
 
     @intrinsic  # type: ignore[untyped-decorator, unused-ignore]
-    def count_up(typing_context: Any, array: Any, place: Any) -> Any:
+    def add_atomic(typing_context: Any, array: Any, place: Any) -> Any:
         def write(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             view = context.make_array(signature.args[0])(context, builder, arguments[0])
             address = builder.gep(view.data, [arguments[1]])
@@ -38,11 +38,11 @@ def _build_count_up() -> Any:
 
         return types.int64(array, types.int64), write
 
-    return count_up
+    return add_atomic
 
 
 @replaced(_build_count_up)
-def count_up(array: Any, place: Any) -> Any:
+def add_atomic(array: Any, place: Any) -> Any:
     """Add 1 to a number that other threads change as well; returns the sum."""
     array[place] += 1
     return array[place]
@@ -53,18 +53,18 @@ def _build_look_at() -> Any:
     from numba.extending import intrinsic
 
     @intrinsic  # type: ignore[untyped-decorator, unused-ignore]
-    def look_at(typing_context: Any, array: Any, place: Any) -> Any:
+    def load_atomic(typing_context: Any, array: Any, place: Any) -> Any:
         def write(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             view = context.make_array(signature.args[0])(context, builder, arguments[0])
             return builder.load_atomic(builder.gep(view.data, [arguments[1]]), "acquire", 8)
 
         return types.int64(array, types.int64), write
 
-    return look_at
+    return load_atomic
 
 
 @replaced(_build_look_at)
-def look_at(array: Any, place: Any) -> Any:
+def load_atomic(array: Any, place: Any) -> Any:
     """A number that other threads may just have changed."""
     return array[place]
 
@@ -75,7 +75,7 @@ def _build_give_way() -> Any:
     from numba.extending import intrinsic
 
     @intrinsic  # type: ignore[untyped-decorator, unused-ignore]
-    def give_way(typing_context: Any, address: Any) -> Any:
+    def yield_core(typing_context: Any, address: Any) -> Any:
         def write(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             function = ir.FunctionType(ir.IntType(32), [])
             builder.call(builder.inttoptr(arguments[0], function.as_pointer()), [])
@@ -83,15 +83,15 @@ def _build_give_way() -> Any:
 
         return types.void(types.int64), write
 
-    return give_way
+    return yield_core
 
 
 @replaced(_build_give_way)
-def give_way(address: Any) -> Any:
+def yield_core(address: Any) -> Any:
     """Let other threads have this core; `address` is that of the system's function for it."""
 
 
-def address_of_give_way() -> int:
+def address_of_yield() -> int:
     """Where the system's function is that lets other threads have this core; 0 if there is none to be found."""
     try:
         if sys.platform == "win32":
@@ -104,16 +104,16 @@ def address_of_give_way() -> int:
 
 
 @kernel
-def meet(gate, n_threads, yield_address):
+def wait(barrier, n_threads, yield_address):
     """Wait until all threads have come; what they wrote before is then seen by all."""
     if n_threads == 1:
         return
-    came = count_up(gate, ARRIVED)
+    came = add_atomic(barrier, ARRIVED)
     wanted = (came + n_threads - 1) // n_threads * n_threads
     looks = 0
-    while look_at(gate, ARRIVED) < wanted and look_at(gate, ABANDONED) == 0:
+    while load_atomic(barrier, ARRIVED) < wanted and load_atomic(barrier, ABANDONED) == 0:
         looks += 1
         if looks >= PATIENCE:
             looks = 0
             if yield_address != 0:
-                give_way(yield_address)
+                yield_core(yield_address)

@@ -14,7 +14,7 @@ from typing import Any
 
 
 @contextmanager
-def hold_interrupts() -> Iterator[None]:
+def defer_interrupts() -> Iterator[None]:
     """Note Ctrl-C within the block, and raise it at its end.
 
     Other threads than the main one are never interrupted, and a handler that Python does not know cannot be put back.

@@ -89,13 +89,13 @@ def borrow(array: Any) -> Any:
     return array
 
 
-def _build_fetch() -> Any:
+def _build_prefetch() -> Any:
     from llvmlite import ir
     from numba.core import types
     from numba.extending import intrinsic
 
     @intrinsic  # type: ignore[untyped-decorator, unused-ignore]
-    def fetch(typing_context: Any, array: Any, place: Any) -> Any:
+    def prefetch(typing_context: Any, array: Any, place: Any) -> Any:
         def write(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             view = context.make_array(signature.args[0])(context, builder, arguments[0])
             byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
@@ -108,18 +108,18 @@ def _build_fetch() -> Any:
 
         return types.void(array, types.uint64), write
 
-    return fetch
+    return prefetch
 
 
-@replaced(_build_fetch)
-def fetch(array: Any, place: Any) -> None:
+@replaced(_build_prefetch)
+def prefetch(array: Any, place: Any) -> None:
     """Begin to bring a place of an array, counted through all its lines, into fast memory, without waiting for it."""
 
 
-def reason_of(problem: Exception) -> str:
+def compile_error(problem: Exception) -> str:
     """What Numba says of a function that it cannot compile, in one line: what is wrong, rather than in which step.
 
-    >>> reason_of(ValueError("Failed in nopython mode (step: types)\\nNo such function <f at 0x7f12> for:\\nmore"))
+    >>> compile_error(ValueError("Failed in nopython mode (step: types)\\nNo such function <f at 0x7f12> for:\\nmore"))
     'No such function <f> for'
     """
     plain = re.sub(r"\x1b\[[0-9;]*m| at 0x[0-9a-f]+", "", str(problem))

@@ -17,20 +17,20 @@ class Rule:
     Attributes
     ----------
     tests : the conditions a row meets, those on one column merged to the tightest.
-    answer : the class or number that the rule predicts.
+    prediction : the class or number that the rule predicts.
     weight : total weight of the training rows that meet the tests.
     errors : the part of it that is not of the class answered.
     target : what is predicted.
     """
 
     tests: tuple[Test, ...]
-    answer: Any
+    prediction: Any
     weight: float
     errors: float
     target: Target
 
     def __str__(self) -> str:
-        conclusion = write_leaf(self.target, self.answer, self.weight, self.errors)
+        conclusion = write_leaf(self.target, self.prediction, self.weight, self.errors)
         return f"{' and '.join(_phrases(self.tests, space=' '))}: {conclusion}"
 
 
@@ -59,16 +59,16 @@ class RuleList(Sequence[Rule]):
 
 
 @overload
-def rules(tree: Tree, answer: None = None) -> RuleList: ...
+def rules(tree: Tree, of_class: None = None) -> RuleList: ...
 @overload
-def rules(tree: Tree, answer: object) -> str: ...
-def rules(tree: Tree, answer: object = None) -> RuleList | str:
+def rules(tree: Tree, of_class: object) -> str: ...
+def rules(tree: Tree, of_class: object = None) -> RuleList | str:
     """One rule per leaf; given a class, the one sentence that tells when the tree answers it.
 
     Parameters
     ----------
     tree : the tree of a fitted learner, its `tree_`.
-    answer : one of the target's classes, None for all rules.
+    of_class : one of the target's classes, None for all rules.
 
     >>> from treewright import ID3Classifier
     >>> sky = ["sunny", "overcast", "rainy", "rainy"]
@@ -81,12 +81,12 @@ def rules(tree: Tree, answer: object = None) -> RuleList | str:
     outlook = rainy and wind = weak: yes (1.0)
     outlook = rainy and wind = strong: no (1.0)
     """
-    if answer is not None:
-        return disjunction(tree, answer)
+    if of_class is not None:
+        return disjunction(tree, of_class)
     return RuleList(tuple(_rule(leaf, tests) for leaf, tests in _paths(tree)))
 
 
-def disjunction(tree: Tree, answer: object) -> str:
+def disjunction(tree: Tree, of_class: object) -> str:
     """When the tree answers one class: the ways to its leaves, joined by "or".
 
     Leaves that no training row reached are left out. Without any test the class is answered `always`, without
@@ -100,14 +100,14 @@ def disjunction(tree: Tree, answer: object) -> str:
     >>> disjunction(model.tree_, "yes")
     'target=yes: (outlook=overcast) or (outlook=rainy and wind=weak)'
     """
-    _check_class(tree.target, answer)
-    ways = [tests for leaf, tests in _paths(tree) if leaf.rows > 0 and leaf.answer == answer]
+    _check_class(tree.target, of_class)
+    ways = [tests for leaf, tests in _paths(tree) if leaf.rows > 0 and leaf.prediction == of_class]
     if not ways:
-        return f"{tree.target.name}={answer}: never"
+        return f"{tree.target.name}={of_class}: never"
     if not ways[0]:
-        return f"{tree.target.name}={answer}: always"
+        return f"{tree.target.name}={of_class}: always"
     conjunctions = [f"({' and '.join(_phrases(tests, space=''))})" for tests in ways]
-    return f"{tree.target.name}={answer}: {' or '.join(conjunctions)}"
+    return f"{tree.target.name}={of_class}: {' or '.join(conjunctions)}"
 
 
 def merge_tests(tests: Iterable[Test]) -> tuple[Test, ...]:
@@ -143,7 +143,7 @@ def _path(tree: Tree, index: int, test_of: dict[int, Test]) -> list[Test]:
 
 
 def _rule(leaf: Node, tests: tuple[Test, ...]) -> Rule:
-    return Rule(tests, leaf.answer, leaf.weight, leaf.errors, leaf.tree.target)
+    return Rule(tests, leaf.prediction, leaf.weight, leaf.errors, leaf.tree.target)
 
 
 def _merge_column(tests: list[Test]) -> list[Test]:
@@ -222,9 +222,9 @@ def _is_interval(lower: Test, upper: Test) -> bool:
     return lower.column is upper.column and (lower.relation, upper.relation) == (">", "<=")
 
 
-def _check_class(target: Target, answer: object) -> None:
+def _check_class(target: Target, of_class: object) -> None:
     if not target.is_classes:
-        raise ValueError(f"'{target.name}' is a number and has no classes; ask for rules without an answer")
-    if answer not in target.classes:
+        raise ValueError(f"'{target.name}' is a number and has no classes; ask for rules without a class")
+    if of_class not in target.classes:
         known = ", ".join(repr(name) for name in target.classes)
-        raise ValueError(f"{answer!r} is none of the classes of '{target.name}': {known}")
+        raise ValueError(f"{of_class!r} is none of the classes of '{target.name}': {known}")

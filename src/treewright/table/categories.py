@@ -65,7 +65,7 @@ def number_cells(cells: Sequence[Any]) -> tuple[tuple[object, ...], np.ndarray]:
 
 
 def tidy_categories(categories: Iterable[Any], indices: np.ndarray) -> tuple[tuple[object, ...], np.ndarray]:
-    """Plain categories without gaps or repeats, and the row indices that go with them."""
+    """Plain categories without missing values or repeats, and the row indices that go with them."""
     place: dict[object, int] = {}
     new_index = [
         math.nan if is_missing(value) else place.setdefault(plain_category(value), len(place)) for value in categories

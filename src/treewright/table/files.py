@@ -148,7 +148,7 @@ def _read_json_column(cells: list[Any]) -> np.ndarray:
 
 
 def _read_text_column(cells: Sequence[str | None]) -> np.ndarray:
-    """A column of text, which may spell numbers, dates or gaps as it does in CSV."""
+    """A column of text, which may spell numbers, dates or missing values as it does in CSV."""
     return read_spelling(["" if cell is None else cell for cell in cells])
 
 

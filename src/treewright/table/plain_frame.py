@@ -215,7 +215,7 @@ def _shown(value: Any) -> Any:
 
 
 def as_array(values: Any) -> np.ndarray:
-    """A column as an array of the narrowest type that holds it, gaps included."""
+    """A column as an array of the narrowest type that holds it, missing values included."""
     if isinstance(values, np.ndarray) and values.ndim == 1:
         return values.astype(object) if values.dtype.kind in "SU" else values
     cells = list(values)

@@ -151,8 +151,8 @@ def _open_foreign(y: Any) -> Any:
             raise ValueError(f"y should be a 1d array, got a frame of {native.shape[1]} columns instead")
         native = next(native.iter_columns())
     if isinstance(native, nw.Series):
-        has_gaps = native.null_count() > 0
-        return native.to_numpy() if native.dtype.is_integer() and not has_gaps else native
+        has_missing = native.null_count() > 0
+        return native.to_numpy() if native.dtype.is_integer() and not has_missing else native
     if hasattr(y, "toarray"):
         raise TypeError("y is sparse, which learners here do not read; convert it with y.toarray()")
     if hasattr(y, "__array__"):

@@ -168,21 +168,21 @@ class Forest:
 
         return leaves_of_rows(_compiled(), codes, self.packed, _threads(len(codes), n_jobs))
 
-    def answers(
+    def predictions(
         self, codes: np.ndarray, *, majority: bool = False, bags: np.ndarray | None = None, n_jobs: int | None = None
     ) -> np.ndarray:
         """What the trees answer for each coded row on average: class shares (or shares of votes), or one number.
 
         With `bags`, only the trees answer that were grown without the row; NaN where there is none.
         """
-        sums, n_answers = self._add_up(codes, majority, bags, n_jobs)
+        sums, n_predictions = self._add_up(codes, majority, bags, n_jobs)
         with np.errstate(invalid="ignore", divide="ignore"):
-            means = sums / n_answers[:, None]
+            means = sums / n_predictions[:, None]
         if self.target.is_classes and not len(self.leaf_end):
             return np.column_stack([1.0 - means[:, 0], means[:, 0]])
         return means
 
-    def answers_of_trees(self, codes: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
+    def predictions_of_trees(self, codes: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
         """What every single tree answers for each coded row: trees, rows, and class shares or one number."""
         leaves = self.leaf_start[:-1, None] + self.leaves(codes, n_jobs).T.astype(np.int64)
         if not len(self.leaf_end):
@@ -201,9 +201,9 @@ class Forest:
     def _add_up(
         self, codes: np.ndarray, majority: bool, bags: np.ndarray | None, n_jobs: int | None
     ) -> tuple[np.ndarray, np.ndarray]:
-        from treewright.engines.packed.predict import answer_rows
+        from treewright.engines.packed.predict import sum_predictions
 
-        return answer_rows(_compiled(), codes, self.packed, majority, _threads(len(codes), n_jobs), bags)
+        return sum_predictions(_compiled(), codes, self.packed, majority, _threads(len(codes), n_jobs), bags)
 
 
 def _compiled() -> Any:

@@ -1,4 +1,4 @@
-"""From a table to a Tree, and from rows to the leaves they reach: where the tree room meets the growth room."""
+"""From a table to a Tree, and from rows to the leaves they reach: where the tree package meets the engine."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ def grow(
 
 
 def take_surrogates(found: GrownSurrogates) -> Surrogates:
-    """Surrogates as they leave the growth room, made a part of a tree."""
+    """Surrogates as they leave the engine, made a part of a tree."""
     return Surrogates(**{field.name: getattr(found, field.name) for field in fields(found)})
 
 
-# Rows are sent down in blocks of about this many entries, because a row with gaps may end in every leaf.
+# Rows are sent down in blocks of about this many entries, because a row with missing values may end in every leaf.
 MOST_ENTRIES = 1 << 22
 MOST_ROWS = 1 << 14
 
@@ -129,13 +129,13 @@ def _surrogate_arrays(tree: Tree) -> tuple[np.ndarray, ...]:
 
 
 def fill(tree: Tree, values: np.ndarray) -> np.ndarray:
-    """The rows with their gaps filled, if the tree has something to fill them with."""
-    if tree.filling is None:
+    """The rows with their missing values imputed, if the tree has something to fill them with."""
+    if tree.imputation is None:
         return values
-    gaps = np.isnan(values)
+    missing = np.isnan(values)
     if tree.unseen == "as_missing":
-        gaps |= (values < 0) & np.array([bool(column.categories) for column in tree.columns])
-    return tree.filling.fill(values, gaps) if gaps.any() else values
+        missing |= (values < 0) & np.array([bool(column.categories) for column in tree.columns])
+    return tree.imputation.fill(values, missing) if missing.any() else values
 
 
 def leaves_of(tree: Tree, values: np.ndarray) -> np.ndarray:
@@ -155,7 +155,7 @@ def leaves_of(tree: Tree, values: np.ndarray) -> np.ndarray:
     return leaves
 
 
-def answers_of(tree: Tree, values: np.ndarray) -> np.ndarray:
+def predictions_of(tree: Tree, values: np.ndarray) -> np.ndarray:
     """Class shares, or the number, that the tree answers for each row: a row of numbers each."""
     return average_of(tree, values, tree.value)
 

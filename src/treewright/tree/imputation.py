@@ -1,4 +1,4 @@
-"""Filling gaps before a row goes down a tree: by a column's usual value, or by what the other columns say."""
+"""Filling missing values before a row goes down a tree: by a column's usual value, or by what the other columns say."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Filling:
+class Imputation:
     """What stands in for a missing value.
 
     Attributes
     ----------
-    usual : for each column the value that fills its gaps, NaN where nothing does.
+    usual : for each column the value that fills its missing values, NaN where nothing does.
     guesses : columns, and for each the tree that tells its missing values from the other columns.
     """
 
@@ -27,20 +27,20 @@ class Filling:
     def __post_init__(self) -> None:
         self.usual.flags.writeable = False
 
-    def fill(self, values: np.ndarray, is_gap: np.ndarray) -> np.ndarray:
-        """The rows without gaps; `is_gap` tells which cells are missing."""
-        filled = np.where(is_gap, self.usual, values)
+    def fill(self, values: np.ndarray, is_missing: np.ndarray) -> np.ndarray:
+        """The rows without missing values; `is_missing` tells which cells are missing."""
+        filled = np.where(is_missing, self.usual, values)
         for column, tree in self.guesses:
-            rows = np.flatnonzero(is_gap[:, column])
+            rows = np.flatnonzero(is_missing[:, column])
             if len(rows):
-                others = np.delete(np.where(is_gap[rows], np.nan, values[rows]), column, axis=1)
+                others = np.delete(np.where(is_missing[rows], np.nan, values[rows]), column, axis=1)
                 filled[rows, column] = guess(tree, others)
         return filled
 
 
 def guess(tree: Tree, values: np.ndarray) -> np.ndarray:
     """What a tree of one column's values says: the number, or the index of the category."""
-    from treewright.tree.grow import answers_of
+    from treewright.tree.grow import predictions_of
 
-    answers = answers_of(tree, values)
-    return answers.argmax(axis=1).astype(np.float64) if tree.target.is_classes else answers[:, 0]
+    predictions = predictions_of(tree, values)
+    return predictions.argmax(axis=1).astype(np.float64) if tree.target.is_classes else predictions[:, 0]

@@ -12,7 +12,7 @@ import numpy as np
 
 from treewright.engines.criteria import CRITERIA
 from treewright.table.column import Column, write_number
-from treewright.tree.imputation import Filling
+from treewright.tree.imputation import Imputation
 
 # The first word of a category set that is told by a bit per category.
 BIT_SET = 0xFFFFFFFFFFFFFFFF
@@ -146,7 +146,7 @@ class Tree:
     distribution : weight of each class at the node, or (one entry) the number it predicts.
     unseen : what becomes of a category that was not there in training: it counts "as_missing", follows the branch
         with the most weight ("majority"), or the row stops and the node answers ("stop").
-    filling : what fills the gaps of a row before it goes down, None if nothing does.
+    filling : what fills the missing values of a row before it goes down, None if nothing does.
     tolerance : how far above a threshold a value may lie and still go to the first child; Weka's C4.5 allows 1e-6.
     surrogates : what other columns tell about rows without a value, None if they are not asked.
     misclassification_costs : what it costs to predict one class (a column each) for another (a row each); None if all
@@ -199,7 +199,7 @@ class Tree:
     gain: np.ndarray
     distribution: np.ndarray
     unseen: str = "as_missing"
-    filling: Filling | None = None
+    imputation: Imputation | None = None
     tolerance: float = 0.0
     surrogates: Surrogates | None = None
     misclassification_costs: np.ndarray | None = None
@@ -398,7 +398,7 @@ class Node:
         return self.tree.value[self.index]
 
     @property
-    def answer(self) -> Any:
+    def prediction(self) -> Any:
         """The class or number this node predicts; of classes with equal weight, the first."""
         if not self.tree.target.is_classes:
             return float(self.value[0])
@@ -415,10 +415,10 @@ class Node:
             return 0.0
         # Summed without the winner: weight - max would print rounding noise of badly scaled weights.
         others = np.array(self.distribution)
-        answered = (
+        predicted = (
             int(np.argmax(others)) if self.tree.misclassification_costs is None else int(self.tree.label[self.index])
         )
-        others[answered] = 0.0
+        others[predicted] = 0.0
         return float(others.sum())
 
     @property
@@ -514,7 +514,7 @@ class Node:
     def _describe(self) -> dict[str, Any]:
         """This node alone; an inner one with an empty list of branches."""
         described: dict[str, Any] = {
-            "answer": _plain(self.answer),
+            "prediction": _plain(self.prediction),
             "weight": self.weight,
             "rows": self.rows,
             "impurity": self.impurity,
@@ -537,10 +537,10 @@ class Node:
         """
         if self.column is not None:
             return self.column.name
-        return write_leaf(self.tree.target, self.answer, self.weight, self.errors)
+        return write_leaf(self.tree.target, self.prediction, self.weight, self.errors)
 
 
-def write_leaf(target: Target, answer: Any, weight: float, errors: float) -> str:
+def write_leaf(target: Target, prediction: Any, weight: float, errors: float) -> str:
     """An answer with the weight behind it and, if any, the weight of wrong answers, as Weka writes it.
 
     >>> write_leaf(Target("play", ("no", "yes")), "yes", 14, 5)
@@ -548,7 +548,7 @@ def write_leaf(target: Target, answer: Any, weight: float, errors: float) -> str
     >>> write_leaf(Target("price"), 0.85, 3, 0)
     '0.85 (3.0)'
     """
-    label = str(answer) if target.is_classes else write_number(answer)
+    label = str(prediction) if target.is_classes else write_number(prediction)
     counts = _write_weight(weight)
     if errors > 1e-6:
         counts += f"/{_write_weight(errors)}"
@@ -579,7 +579,7 @@ NO_ARRAYS = (
     "target",
     "criterion",
     "unseen",
-    "filling",
+    "imputation",
     "tolerance",
     "surrogates",
     "misclassification_costs",
@@ -750,7 +750,7 @@ def _check_thresholds(tree: Tree) -> None:
         asking = nodes[tree.column[nodes] == index]
         thresholds = tree.threshold[asking]
         # An infinite threshold only tells rows with a value from those without.
-        tells_gaps = (thresholds == np.inf) & (tree.missing_branch[asking] == 1)
-        outside = ((thresholds < 0) | (thresholds >= len(column.categories))) & ~tells_gaps
+        separates_missing = (thresholds == np.inf) & (tree.missing_branch[asking] == 1)
+        outside = ((thresholds < 0) | (thresholds >= len(column.categories))) & ~separates_missing
         if not column.is_numeric and outside.any():
             raise ValueError(f"a threshold of the ordered column '{column.name}' is none of its categories")

@@ -9,7 +9,7 @@ import numpy as np
 
 from treewright.runtime.threads import run_parallel, usable_threads
 from treewright.table.column import Column
-from treewright.tree.grow import answers_of, leaves_of
+from treewright.tree.grow import leaves_of, predictions_of
 from treewright.tree.tree import Target, Tree
 
 
@@ -55,26 +55,26 @@ class TreeList:
         """The node where each row ends in each tree."""
         return np.stack(self._ask(lambda tree: leaves_of(tree, values), n_jobs), axis=1)
 
-    def answers(
+    def predictions(
         self, values: np.ndarray, *, majority: bool = False, bags: np.ndarray | None = None, n_jobs: int | None = None
     ) -> np.ndarray:
-        """What the trees answer for each row on average; see `Forest.answers`."""
+        """What the trees answer for each row on average; see `Forest.predictions`."""
 
         def ask(tree: Tree) -> np.ndarray:
-            shares = answers_of(tree, values)
+            shares = predictions_of(tree, values)
             return np.eye(shares.shape[1])[tree.labels_for(shares)] if majority else shares
 
-        sums, n_answers = 0.0, np.zeros(len(values))
-        for index, answers in enumerate(self._ask(ask, n_jobs)):
+        sums, n_predictions = 0.0, np.zeros(len(values))
+        for index, predictions in enumerate(self._ask(ask, n_jobs)):
             asked = (
                 np.ones(len(values))
                 if bags is None
                 else 1.0 - np.unpackbits(bags[index], bitorder="little")[: len(values)]
             )
-            sums = sums + answers * asked[:, None]
-            n_answers += asked
+            sums = sums + predictions * asked[:, None]
+            n_predictions += asked
         with np.errstate(invalid="ignore", divide="ignore"):
-            return np.asarray(sums / n_answers[:, None])
+            return np.asarray(sums / n_predictions[:, None])
 
     def _ask(self, question: Callable[[Tree], np.ndarray], n_jobs: int | None) -> list[np.ndarray]:
         return run_parallel(question, self.trees, usable_threads(n_jobs))

@@ -102,9 +102,10 @@ def score(parts, target, weights, criterion, multiway=False):
 
 
 def with_gaps(branches, n_values, gaps, homes):
-    """The splits that a split of the known rows may be, by what becomes of the gaps (None): parts for each row.
+    """The splits that a split of the known rows may be, by what becomes of missing values (None): fractions of rows.
 
-    `n_values` tells how many values go down each branch, `homes` the branches that all gaps may go down together.
+    `n_values` tells how many values go down each branch, `homes` the branches that all missing values may go down
+    together.
     """
     known = [{} if b is None else {b: 1.0} for b in branches]
     if None not in branches or gaps == "fractional":

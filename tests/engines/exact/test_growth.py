@@ -15,7 +15,7 @@ from treewright.encoding.ranking import code_small_integers
 from treewright.encoding.ranks import _rank
 from treewright.engines.exact import engine, layout
 from treewright.engines.exact.data import make_data
-from treewright.engines.exact.workspace import make_arrays, with_more_room
+from treewright.engines.exact.workspace import make_arrays, with_more_capacity
 from treewright.runtime.forms import run_plain
 from treewright.table.column import Column, Kind
 from treewright.tree import SplitKind, Target
@@ -28,7 +28,7 @@ def numeric_columns(n):
 
 
 def coded_table(n_rows, seed, gaps=0.1):
-    """Wide and narrow numbers, few and many categories, an ordered column, and gaps."""
+    """Wide and narrow numbers, few and many categories, an ordered column, and missing values."""
     random = np.random.default_rng(seed)
     columns = (
         *numeric_columns(2),
@@ -415,7 +415,7 @@ def test_room_for_category_sets_grows_without_room_for_nodes(make_recipe):
     )
     arrays = make_arrays(data, recipe, 10_000)
     before = len(arrays.node_kind)
-    larger = with_more_room(arrays, 2, 10 * len(arrays.set_words))
+    larger = with_more_capacity(arrays, 2, 10 * len(arrays.set_words))
     assert len(larger.node_kind) == before
     tree = grow(columns, values, target, recipe=recipe, labels=labels, n_classes=2, weights=np.ones(10_000))
     leaves = leaves_of(tree, values)

@@ -1,4 +1,4 @@
-"""Oblivious trees with gaps: each level is followed in plain Python, and held against all other questions."""
+"""Oblivious trees with missing values: each level is followed in plain Python, and held against all other questions."""
 
 from __future__ import annotations
 
@@ -104,7 +104,10 @@ def gain_of(entries, sides, gaps, values_on, home, target, criterion) -> float:
 
 
 def best_homes(entries, sides, target, criterion) -> dict[int, int]:
-    """The side of each node where its gaps are best; for ties either is right, so this only tells the gain."""
+    """The side of each node where its missing values are best.
+
+    For ties either is right, so this only tells the gain.
+    """
     homes = {}
     for node in {node for _, node, _ in entries}:
         here = [entry for entry in entries if entry[1] == node]
@@ -114,22 +117,22 @@ def best_homes(entries, sides, target, criterion) -> dict[int, int]:
 
 
 def questions(values, categorical, gaps):
-    """Every question: its sides by row (None for a gap), the values asked for, and where all gaps may go."""
+    """Every question: its sides by row (None for a gap), the values asked for, and where all missing values may go."""
     for place, column in enumerate(COLUMNS):
         line = [None if math.isnan(value) else value for value in values[:, place]]
         present = sorted({value for value in line if value is not None})
-        has_gaps = None in line
-        homes = [0, 1] if gaps == "branch" and has_gaps else [None]
+        has_missing = None in line
+        homes = [0, 1] if gaps == "branch" and has_missing else [None]
         if column.kind is not Kind.CATEGORICAL:
             firsts = [set(present[:size]) for size in range(1, len(present))]
         elif categorical == "one_vs_rest":
-            firsts = [{value} for value in present] if len(present) > 1 or (has_gaps and gaps == "branch") else []
-            homes = [1] if gaps == "branch" and has_gaps else [None]
+            firsts = [{value} for value in present] if len(present) > 1 or (has_missing and gaps == "branch") else []
+            homes = [1] if gaps == "branch" and has_missing else [None]
         else:
             firsts = []  # subsets follow an ordering and are looked at by another test
         for first in firsts:
             yield [None if value is None else int(value not in first) for value in line], line, homes
-        if gaps == "branch" and has_gaps and present and (column.kind is not Kind.CATEGORICAL or firsts):
+        if gaps == "branch" and has_missing and present and (column.kind is not Kind.CATEGORICAL or firsts):
             yield [None if value is None else 0 for value in line], line, [1]
 
 
@@ -251,7 +254,7 @@ def test_questions_about_sets_send_gaps_as_they_say(make_recipe, criterion, gaps
 @pytest.mark.parametrize("criterion", ["squared_error", "gini"])
 def test_one_level_gains_as_much_as_the_stump_of_the_ordinary_tree(make_recipe, criterion, gaps):
     # With two classes, or a mean to order them by, both know the best set of categories. A level that learns where the
-    # gaps of each node go cannot take them for one of the categories that it orders.
+    # missing values of each node go cannot take them for one of the categories that it orders.
     @settings(max_examples=60, deadline=None)
     @given(tables())
     def check(table):

@@ -131,18 +131,18 @@ def test_leaves_answer_medians_of_all_their_rows_however_they_were_grown(options
     y = X[:, 0] * X[:, 1] + random.normal(size=800)
     weights = random.uniform(0.5, 2.0, 800) if weighted else np.ones(800)
     model = GradientBoostingRegressor(
-        loss="absolute", n_estimators=4, learning_rate=0.5, max_leaf_nodes=6, random_state=0, **options
+        loss="absolute_error", n_estimators=4, learning_rate=0.5, max_leaf_nodes=6, random_state=0, **options
     ).fit(X, y, weights)
     scores = np.full(800, model.initial_[0])
     forest = model.forests_[0]
     leaves = forest.leaves(forest.code(X))
     for number in range(4):
-        answers_of_tree = forest.leaf_value[forest.leaf_start[number] + leaves[:, number]]
+        predictions_of_tree = forest.leaf_value[forest.leaf_start[number] + leaves[:, number]]
         for leaf in np.unique(leaves[:, number]):
             inside = leaves[:, number] == leaf
             expected = 0.5 * weighted_median((y - scores)[inside], weights[inside])
-            np.testing.assert_allclose(answers_of_tree[inside], expected, atol=1e-12)
-        scores += answers_of_tree
+            np.testing.assert_allclose(predictions_of_tree[inside], expected, atol=1e-12)
+        scores += predictions_of_tree
 
 
 @pytest.mark.slow
@@ -155,9 +155,9 @@ def test_the_same_seed_gives_the_same_bits_for_any_number_of_threads(learner, we
     y = np.digitize(hidden, [0.0, 1.0]) if "Classifier" in learner.__name__ else hidden
     sample_weight = None if weights == "none" else random.lognormal(0.0, 6.0, 20_000)
     models = [
-        learner(n_estimators=5, subsample=0.8, column_sample=0.8, random_state=3, n_jobs=n_jobs).fit(
-            X, y, sample_weight
-        )
+        learner(
+            n_estimators=5, subsample=0.8, colsample_bytree=0.8, max_features=1.0, random_state=3, n_jobs=n_jobs
+        ).fit(X, y, sample_weight)
         for n_jobs in (1, 2, 4)
     ]
     for model in models[1:]:
@@ -232,9 +232,9 @@ def test_a_column_of_more_categories_than_a_byte_holds_is_learned():
     [
         (GradientBoostingClassifier, {}),
         (GradientBoostingRegressor, {}),
-        (GradientBoostingRegressor, {"loss": "absolute"}),
+        (GradientBoostingRegressor, {"loss": "absolute_error"}),
         (GradientBoostingRegressor, {"loss": "quantile", "quantile": 0.8, "subsample": 0.7}),
-        (GradientBoostingRegressor, {"loss": "absolute", "growth": "oblivious"}),
+        (GradientBoostingRegressor, {"loss": "absolute_error", "growth": "oblivious"}),
     ],
 )
 @pytest.mark.parametrize("direction", [1, -1])

@@ -1,4 +1,4 @@
-"""Gaps and categories that boosting meets only after training."""
+"""Missing values and categories that boosting meets only after training."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_rows_to_judge_by_choose_the_shape_as_well(by):
     assert model.shape_.growth == "oblivious"
     assert model.validation_loss_.argmin() + 1 == model.n_estimators_
     assert model.score(X[2500:], y[2500:]) > plain
-    model.set_params(growth="best", subsample=1.0, column_sample=1.0)
+    model.set_params(growth="best", subsample=1.0, max_features=1.0)
     assert model.fit(X[:2000], y[:2000]).shape_.growth == "best"
 
 

@@ -23,10 +23,10 @@ from treewright.engines.boosting import engine as boost_engine
 from treewright.engines.boosting.engine import Booster, BoostRecipe
 from treewright.engines.forest import engine as forest_engine
 from treewright.engines.packed.walk import BYTE_MASK, COLUMN_MASK, COLUMN_SHIFT, CUT_SHIFT, MOVED_UP
-from treewright.estimators.boosting import rounds as boost_growth
+from treewright.estimators.boosting import rounds
 from treewright.estimators.boosting.options import read_interaction_cst
 from treewright.runtime.forms import choose_compiled_form
-from treewright.runtime.interrupts import hold_interrupts
+from treewright.runtime.interrupts import defer_interrupts
 from treewright.table.column import Column, Kind
 
 BOTH = (GradientBoostingClassifier, GradientBoostingRegressor)
@@ -54,7 +54,13 @@ def test_every_growth_learns_and_is_the_same_for_any_number_of_threads(learner, 
     monkeypatch.setattr(boost_engine, "MIN_CODES_FOR_THREADS", 0)
     table = mixed_table(9000, with_wet=False)
     y = target_of(learner, table)
-    parameters = {"n_estimators": 12, "growth": growth, "column_sample": {"level": 0.9, "node": 0.9}, "random_state": 1}
+    parameters = {
+        "n_estimators": 12,
+        "growth": growth,
+        "colsample_bylevel": 0.9,
+        "max_features": 0.9,
+        "random_state": 1,
+    }
     models = [learner(**parameters, n_jobs=n_jobs).fit(table[0], y) for n_jobs in (1, 2, 3)]
     assert models[0].score(table[0], y) > 0.6
     for model in models[1:]:
@@ -109,7 +115,7 @@ def test_trees_are_the_same_where_not_all_tallies_can_be_kept(leaves, monkeypatc
     whole, _ = grow_one(X, g, h, recipe)
     monkeypatch.setattr(boost_engine, "MOST_POOL", 8 * 5 * 256 * 4)
     scarce, booster = grow_one(X, g, h, recipe)
-    assert len(booster.together.pool) < leaves
+    assert len(booster.shared.pool) < leaves
     np.testing.assert_array_equal(scarce.nodes, whole.nodes)
     np.testing.assert_array_equal(scarce.leaf_value, whole.leaf_value)
 
@@ -167,7 +173,7 @@ def test_every_leaf_has_as_many_rows_as_asked_for():
     tree, booster = grow_one(X, g, h, BoostRecipe(max_leaf_nodes=200, min_samples_leaf=60))
     assert tree.leaf_rows.min() >= 60
     assert tree.leaf_rows.sum() == 50_000
-    leaves = boost_growth.leaves_in(tree, booster.codes_by_row)
+    leaves = rounds.leaves_in(tree, booster.codes_by_row)
     for leaf, value in enumerate(tree.leaf_value):
         rows = leaves == leaf
         assert rows.sum() == tree.leaf_rows[leaf]
@@ -216,7 +222,7 @@ def test_interactions_are_read_by_name_and_place():
     found = read_interaction_cst([["a", 1]], columns)
     assert found is not None
     np.testing.assert_array_equal(found, [[True, True, False], [False, False, True]])
-    np.testing.assert_array_equal(read_interaction_cst("none", columns), np.eye(3, dtype=bool))
+    np.testing.assert_array_equal(read_interaction_cst("no_interactions", columns), np.eye(3, dtype=bool))
     with pytest.raises(ValueError, match="names the column 'd'"):
         read_interaction_cst([["a", "d"]], columns)
 
@@ -258,8 +264,8 @@ def test_a_share_held_back_chooses_the_rounds_and_all_rows_are_learned_from():
 
 def test_rows_held_back_come_from_all_of_the_target():
     plan = type("Plan", (), {"seed": 3})
-    rows = boost_growth.Rows(np.zeros((1, 100), np.uint8), np.repeat([0.0, 1.0], [90, 10]), np.ones(100))
-    for kept, held in boost_growth.parts_to_judge(plan, rows, None):
+    rows = rounds.Rows(np.zeros((1, 100), np.uint8), np.repeat([0.0, 1.0], [90, 10]), np.ones(100))
+    for kept, held in rounds.validation_splits(plan, rows, None):
         assert rows.targets[held].sum() == 2.0
         assert sorted([*kept, *held]) == list(range(100))
 
@@ -334,8 +340,9 @@ def test_a_loss_of_ones_own_for_two_classes():
         ({"goss": 0.3}, "goss is 0.3"),
         ({"goss": (0.9, 0.3)}, "add up to 1 at most"),
         ({"goss": True, "subsample": 0.5}, "both draw rows"),
-        ({"column_sample": {"leaf": 0.5}}, "a share for 'leaf'"),
-        ({"column_sample": {"node": 0.0}}, "column_sample is 0.0"),
+        ({"colsample_bytree": 1.5}, "colsample_bytree is 1.5"),
+        ({"colsample_bylevel": "auto"}, "colsample_bylevel is 'auto'"),
+        ({"max_features": 0.0}, "max_features is 0.0"),
         ({"interaction_cst": "all"}, "interaction_cst is 'all'"),
         ({"validation_fraction": 1.0}, "validation_fraction is 1.0"),
         ({"n_iter_no_change": 0}, "n_iter_no_change is 0"),
@@ -461,17 +468,17 @@ def test_limits_keep_trees_small(limits, words):
 @pytest.mark.parametrize(
     ("own", "built_in"),
     [
-        (lambda prediction, target: (prediction - target, 1.0), "squared"),
-        (lambda prediction, target: (1.0 if prediction > target else -1.0, 1.0), "absolute"),
+        (lambda prediction, target: (prediction - target, 1.0), "squared_error"),
+        (lambda prediction, target: (1.0 if prediction > target else -1.0, 1.0), "absolute_error"),
     ],
     ids=["squared", "absolute"],
 )
 def test_a_loss_of_ones_own_is_judged_by_how_it_falls(own, built_in):
     X, y = scikit.load_diabetes(return_X_y=True)
-    shape = {"n_estimators": 60, "learning_rate": 1.0 if built_in == "absolute" else 0.1, "random_state": 0}
+    shape = {"n_estimators": 60, "learning_rate": 1.0 if built_in == "absolute_error" else 0.1, "random_state": 0}
     mine = GradientBoostingRegressor(loss=own, **shape).fit(X[:300], y[:300], X_val=X[300:], y_val=y[300:])
     start = np.full(142, mine.initial_[0])
-    sizes = {"squared": lambda error: 0.5 * error**2, "absolute": np.abs}
+    sizes = {"squared_error": lambda error: 0.5 * error**2, "absolute_error": np.abs}
     first = sizes[built_in](start - y[300:]).mean()
     stages = [sizes[built_in](stage - y[300:]).mean() - first for stage in mine.staged_predict(X[300:])]
     np.testing.assert_allclose(mine.validation_loss_[: len(stages)], stages, rtol=0.1, atol=0.1)
@@ -520,18 +527,18 @@ def test_monotone_columns_may_be_named_by_position():
 
 def test_rounds_added_later_stay_only_if_they_help_the_rows_held_back():
     X, y = scikit.load_diabetes(return_X_y=True)
-    plain = {"growth": "best", "subsample": 1.0, "column_sample": 1.0, "min_samples_leaf": 3}
+    plain = {"growth": "best", "subsample": 1.0, "max_features": 1.0, "min_samples_leaf": 3}
     model = GradientBoostingRegressor(n_estimators=300, warm_start=True, n_iter_no_change=10, random_state=0, **plain)
-    held = (X[300:], y[300:])
-    best = model.fit(X[:300], y[:300], validation=held).n_estimators_
-    answers_at_best = model.predict(held[0])
+    held = {"X_val": X[300:], "y_val": y[300:]}
+    best = model.fit(X[:300], y[:300], **held).n_estimators_
+    answers_at_best = model.predict(held["X_val"])
     for n_rounds in (400, 500):
-        model.set_params(n_estimators=n_rounds).fit(X[:300], y[:300], validation=held)
+        model.set_params(n_estimators=n_rounds).fit(X[:300], y[:300], **held)
         assert model.n_estimators_ == best == model.validation_loss_.argmin() + 1
-        np.testing.assert_array_equal(model.predict(held[0]), answers_at_best)
+        np.testing.assert_array_equal(model.predict(held["X_val"]), answers_at_best)
 
 
-@pytest.mark.parametrize("changed", [{"monotonic_cst": {2: 1}}, {"interaction_cst": "none"}], ids=str)
+@pytest.mark.parametrize("changed", [{"monotonic_cst": {2: 1}}, {"interaction_cst": "no_interactions"}], ids=str)
 def test_rounds_are_not_added_under_other_constraints(changed):
     X, y = scikit.load_diabetes(return_X_y=True)
     model = GradientBoostingRegressor(n_estimators=3, warm_start=True).fit(X, y)
@@ -577,7 +584,7 @@ def test_a_loss_that_is_compiled_already_is_taken_as_it_is():
     loss = numba.njit(lambda prediction, target: (prediction - target, 1.0))
     common = GradientBoostingRegressor(n_estimators=5, random_state=0)
     own = common.set_params(loss=loss).fit(X, y).predict(X)
-    np.testing.assert_array_equal(own, common.set_params(loss="squared").fit(X, y).predict(X))
+    np.testing.assert_array_equal(own, common.set_params(loss="squared_error").fit(X, y).predict(X))
 
 
 @pytest.mark.parametrize(
@@ -596,22 +603,22 @@ def test_a_loss_that_fails_is_told_in_a_sentence(loss, words):
 @pytest.mark.parametrize(
     ("loss", "y", "held", "words"),
     [
-        ("poisson", np.arange(40.0), -np.arange(40.0), "validation: the loss needs targets of 0 or more"),
-        ("gamma", np.arange(40.0) + 1.0, np.arange(40.0), "validation: the loss needs targets above 0"),
+        ("poisson", np.arange(40.0), -np.arange(40.0), "the validation set: the loss needs targets of 0 or more"),
+        ("gamma", np.arange(40.0) + 1.0, np.arange(40.0), "the validation set: the loss needs targets above 0"),
         ("poisson", np.zeros(40), None, "but all are 0"),
-        ("squared", np.arange(40.0), np.full(40, np.nan), "validation: .* missing values"),
+        ("squared_error", np.arange(40.0), np.full(40, np.nan), "the validation set: .* missing values"),
     ],
 )
 def test_targets_that_a_loss_is_not_defined_for_are_refused(loss, y, held, words):
     X = {"x": list(range(40))}
-    validation = None if held is None else (X, held)
+    validation = {} if held is None else {"X_val": X, "y_val": held}
     with pytest.raises(ValueError, match=words):
-        GradientBoostingRegressor(loss=loss, n_estimators=2).fit(X, y, validation=validation)
+        GradientBoostingRegressor(loss=loss, n_estimators=2).fit(X, y, **validation)
 
 
 def test_the_history_of_the_absolute_loss_is_the_absolute_error():
     X, y = scikit.load_diabetes(return_X_y=True)
-    model = GradientBoostingRegressor(loss="absolute", n_estimators=9).fit(X, y, X_val=X, y_val=y)
+    model = GradientBoostingRegressor(loss="absolute_error", n_estimators=9).fit(X, y, X_val=X, y_val=y)
     error = np.abs(model.predict(X) - y).mean()
     assert model.validation_loss_[model.n_estimators_ - 1] == pytest.approx(error, rel=1e-12)
 
@@ -669,7 +676,7 @@ def test_a_loss_of_ones_own_sees_all_rows_with_any_number_of_threads(monkeypatch
 
 
 def test_scores_to_begin_with_stay_in_order_when_rows_are_taken():
-    rows = boost_growth.Rows(np.zeros((2, 9), np.uint8), np.zeros(9), np.ones(9), np.arange(27.0).reshape(3, 9))
+    rows = rounds.Rows(np.zeros((2, 9), np.uint8), np.zeros(9), np.ones(9), np.arange(27.0).reshape(3, 9))
     taken = rows.take(np.array([1, 4, 7])).start
     assert taken.flags.c_contiguous
     np.testing.assert_array_equal(taken, [[1.0, 4.0, 7.0], [10.0, 13.0, 16.0], [19.0, 22.0, 25.0]])
@@ -677,7 +684,7 @@ def test_scores_to_begin_with_stay_in_order_when_rows_are_taken():
 
 def test_rows_of_equal_gradients_are_drawn_at_random():
     random = np.random.default_rng(0)
-    draws = [boost_growth.draw_by_gradient(random, np.ones((1, 1000)), np.ones((1, 1000)), 0.2, 0.1) for _ in range(30)]
+    draws = [rounds.draw_by_gradient(random, np.ones((1, 1000)), np.ones((1, 1000)), 0.2, 0.1) for _ in range(30)]
     often = np.bincount(np.concatenate(draws), minlength=1000)
     assert often.max() < 25
     assert np.count_nonzero(often) > 990
@@ -708,7 +715,7 @@ def test_an_interrupt_waits_for_the_end_of_a_round():
     steps = []
 
     def work() -> None:
-        with hold_interrupts():
+        with defer_interrupts():
             signal.raise_signal(signal.SIGINT)
             steps.append("the rest of the round")
         steps.append("another round")

@@ -34,7 +34,7 @@ from treewright.estimators.forest.growth import Bagging
 from treewright.estimators.forest.proximity import proximity
 from treewright.runtime.forms import choose_compiled_form
 from treewright.tree.forest import Forest
-from treewright.tree.grow import answers_of
+from treewright.tree.grow import predictions_of
 from treewright.tree.tree_list import TreeList
 
 FORESTS = (RandomForestClassifier, RandomForestRegressor, ExtraTreesClassifier, ExtraTreesRegressor)
@@ -78,8 +78,8 @@ def test_each_tree_sends_rows_as_the_forest_does(learner):
     model = learner(n_estimators=5, random_state=0).fit(table[0], target_of(learner, table))
     assert isinstance(model.forest_, Forest)
     values = model._read_rows(new)
-    by_trees = np.mean([answers_of(tree, values) for tree in model.forest_], axis=0)
-    np.testing.assert_allclose(model._answer_rows(values), by_trees, rtol=0, atol=1e-12)
+    by_trees = np.mean([predictions_of(tree, values) for tree in model.forest_], axis=0)
+    np.testing.assert_allclose(model._predict_rows(values), by_trees, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("learner", FORESTS)
@@ -127,12 +127,12 @@ def test_the_out_of_bag_answers_come_from_trees_that_have_not_seen_the_row():
     model = RandomForestClassifier(n_estimators=30, oob_score=True, random_state=0).fit(table[0], table[1])
     run = choose_compiled_form()
     values = model._read_rows(table[0])
-    sums, n_answers = np.zeros((200, 3)), np.zeros((200, 1))
+    sums, n_predictions = np.zeros((200, 3)), np.zeros((200, 1))
     for index, tree in enumerate(model.forest_):
         unseen = bag_of_tree(run, model.seed_, index, Bagging(200), 200) == 0
-        sums[unseen] += answers_of(tree, values)[unseen]
-        n_answers[unseen] += 1
-    np.testing.assert_allclose(model.oob_decision_function_, sums / n_answers, atol=1e-12)
+        sums[unseen] += predictions_of(tree, values)[unseen]
+        n_predictions[unseen] += 1
+    np.testing.assert_allclose(model.oob_decision_function_, sums / n_predictions, atol=1e-12)
     assert model.oob_score_ == np.mean(model.oob_decision_function_.argmax(axis=1) == table[1])
 
 
@@ -439,7 +439,7 @@ def test_importances_tell_the_column_that_matters():
     ("parameters", "words"),
     [
         ({"n_estimators": 0}, "n_estimators is 0"),
-        ({"vote": "loud"}, "vote is 'loud'"),
+        ({"voting": "loud"}, "voting is 'loud'"),
         ({"oob_score": "yes"}, "oob_score is 'yes'"),
         ({"bootstrap": "no"}, "bootstrap is 'no'"),
         ({"max_samples": 10**7}, "max_samples is 10000000"),

@@ -251,12 +251,12 @@ def test_the_mean_of_the_shares_is_answered():
 def test_the_out_of_bag_score_is_that_of_members_that_have_not_seen_a_row(base):
     X, y, _ = number_table(120)
     model = BaggingClassifier(base, n_estimators=15, oob_score=True, random_state=0).fit(X, y)
-    sums, n_answers = np.zeros((120, 3)), np.zeros(120)
+    sums, n_predictions = np.zeros((120, 3)), np.zeros(120)
     for member, rows in zip(model.estimators_, model.estimators_samples_, strict=True):
         unseen = np.setdiff1d(np.arange(120), rows)
         sums[unseen] += votes(member.predict(X[unseen])) if isinstance(base, SVC) else member.predict_proba(X[unseen])
-        n_answers[unseen] += 1
-    np.testing.assert_allclose(model.oob_decision_function_, sums / n_answers[:, None], atol=1e-12)
+        n_predictions[unseen] += 1
+    np.testing.assert_allclose(model.oob_decision_function_, sums / n_predictions[:, None], atol=1e-12)
     named = np.array(["a", "b", "c"])[sums.argmax(axis=1)]
     assert model.oob_score_ == np.mean(named == y)
     measured = clone(model).set_params(oob_score=balanced_accuracy_score).fit(X, y)
@@ -266,14 +266,14 @@ def test_the_out_of_bag_score_is_that_of_members_that_have_not_seen_a_row(base):
 def test_the_out_of_bag_score_of_numbers_leaves_out_rows_that_all_have_seen():
     X, _, y = number_table(80)
     model = BaggingRegressor(n_estimators=3, oob_score=True, random_state=0).fit(X, y)
-    sums, n_answers = np.zeros(80), np.zeros(80)
+    sums, n_predictions = np.zeros(80), np.zeros(80)
     for member, rows in zip(model.estimators_, model.estimators_samples_, strict=True):
         unseen = np.setdiff1d(np.arange(80), rows)
         sums[unseen] += member.predict(X[unseen])
-        n_answers[unseen] += 1
-    known = n_answers > 0
+        n_predictions[unseen] += 1
+    known = n_predictions > 0
     assert 0 < np.count_nonzero(~known) < 80
-    np.testing.assert_allclose(model.oob_prediction_[known], sums[known] / n_answers[known], atol=1e-12)
+    np.testing.assert_allclose(model.oob_prediction_[known], sums[known] / n_predictions[known], atol=1e-12)
     assert np.isnan(model.oob_prediction_[~known]).all()
     assert model.oob_score_ == pytest.approx(r2_score(y[known], model.oob_prediction_[known]))
     measured = clone(model).set_params(oob_score=mean_absolute_error).fit(X, y)
@@ -675,8 +675,8 @@ def test_an_error_leaves_an_earlier_fit_as_it_was():
         ({"max_features": True}, "max_features is True"),
         ({"replace": "no"}, "replace is 'no'; give True or False"),
         ({"replace_features": 1}, "replace_features is 1; give True or False"),
-        ({"vote": "loud"}, "vote is 'loud'; give 'average' or 'majority'"),
-        ({"vote": ["average"]}, r"vote is \['average'\]"),
+        ({"voting": "loud"}, "voting is 'loud'; give 'soft' or 'hard'"),
+        ({"voting": ["soft"]}, r"voting is \['soft'\]"),
         ({"oob_score": "yes"}, "oob_score is 'yes'; give True, False"),
         ({"oob_score": True, "replace": False}, "set replace=True or lower max_samples"),
         ({"estimator": LinearRegression()}, r"estimator is LinearRegression\(\); give a classifier"),

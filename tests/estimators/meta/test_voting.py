@@ -108,7 +108,7 @@ def test_members_can_be_set_and_dropped_by_name() -> None:
     model = VotingClassifier(CLASSIFIERS, weights=[1, 2, 3]).set_params(bayes="drop", near__kneighborsclassifier__p=1)
     model.fit(X, y)
     assert list(model.named_estimators_) == ["line", "near"]
-    assert model._member_weights() == pytest.approx([0.4, 0.6])
+    assert model.member_weights() == pytest.approx([0.4, 0.6])
     search = GridSearchCV(clone(model), {"near__kneighborsclassifier__n_neighbors": [1, 5]}, cv=3).fit(X, y)
     assert search.best_score_ > 0.9
 

@@ -178,7 +178,7 @@ def test_answers_have_the_least_expected_cost_and_shares_stay_true() -> None:
     for node in model.tree_:
         assert node.weight == pytest.approx(node.rows)
         if node.is_leaf:
-            assert node.answer == model.classes_[np.argmin(counts[node.index] @ by_hand)]
+            assert node.prediction == model.classes_[np.argmin(counts[node.index] @ by_hand)]
 
 
 def test_weights_of_rows_and_costs_go_together() -> None:
@@ -241,8 +241,8 @@ def test_a_class_that_never_occurred_is_no_answer() -> None:
     model = DecisionTreeClassifier(max_depth=0, misclassification_costs={("a", "b"): 20, ("b", "a"): 20}).fit(
         [[k] for k in range(6)], y
     )
-    assert model.tree_.root.answer in ("a", "b")
-    assert model.predict([[0]])[0] == model.tree_.root.answer
+    assert model.tree_.root.prediction in ("a", "b")
+    assert model.predict([[0]])[0] == model.tree_.root.prediction
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ TIED = ("anti-satellite-test-ban", "education-spending")
 
 
 def fit(name: str, **parameters: Any) -> tuple[ID3Classifier, Any, Any]:
-    """Weka's filter filled the gaps with the most common category, as this strategy does."""
+    """Weka's filter filled the missing values with the most common category, as this strategy does."""
     X, y = load_weka_table(name)
     return ID3Classifier(missing="majority", **parameters).fit(X, y), X, y
 
@@ -29,7 +29,7 @@ def drawn(node: Node, depth: int = 0) -> list[str]:
     """The tree as Weka draws it; a branch without rows is null."""
     lines = []
     for test, child in zip(node.tests, node.children, strict=True):
-        answer = f": {child.answer if child.rows else None}".replace("None", "null") if child.is_leaf else ""
+        answer = f": {child.prediction if child.rows else None}".replace("None", "null") if child.is_leaf else ""
         lines += [f"{'|  ' * depth}{test}{answer}", *drawn(child, depth + 1)]
     return lines
 
@@ -75,7 +75,7 @@ def test_a_branch_that_weka_leaves_without_an_answer_answers_as_the_node_above(n
     model, _, _ = fit(name)
     empty = [(node, child) for node in model.tree_ for child in node.children if child.rows == 0]
     assert len(empty) == SETS[name]["null_leaves"]
-    assert all(child.answer == node.answer for node, child in empty)
+    assert all(child.prediction == node.prediction for node, child in empty)
 
 
 def test_weka_stops_where_no_column_gains_and_so_does_a_least_gain() -> None:

@@ -31,7 +31,7 @@ def table_of(lecture: Lectures) -> tuple[list[dict[str, str]], list[str]]:
 def nested(node: Node) -> Any:
     """A multiway tree as the lectures write it down: columns, categories, answers."""
     if node.column is None:
-        return node.answer
+        return node.prediction
     words = (test.write_operand() for test in node.tests)
     return {node.column.name: dict(zip(words, map(nested, node.children), strict=True))}
 
@@ -122,7 +122,7 @@ def test_an_empty_branch_answers_with_the_majority_of_its_parent() -> None:
     root = model.tree_.root
     cloudy = root.children[concept.frame.domains["sky"].categories.index("cloudy")]
     assert cloudy.rows == 0
-    assert cloudy.answer == root.answer == "yes"
+    assert cloudy.prediction == root.prediction == "yes"
     assert model.predict([{"sky": "cloudy"}]).tolist() == ["yes"]
 
 

@@ -1,4 +1,7 @@
-"""What must hold for any table with gaps: no part of a row is lost, and what tells nothing changes nothing."""
+"""What must hold for any table with missing values.
+
+No part of a row is lost, and what tells nothing changes nothing.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ from treewright.table import read_like
 from treewright.tree import SplitKind, Tree
 from treewright.tree.grow import Landings, land
 
-# A table without gaps is the same to all of these.
+# A table without missing values is the same to all of these.
 STRATEGIES = (
     "learned",
     "fractional",
@@ -57,7 +60,9 @@ def tables(draw: st.DrawFn, gaps: bool = True, least_rows: int = 4) -> tuple[Row
         "wet": random.choice([False, True], n_rows).tolist(),
     }
     table = {
-        name: [None if is_gap else value for value, is_gap in zip(line, random.random(n_rows) < share, strict=True)]
+        name: [
+            None if is_missing else value for value, is_missing in zip(line, random.random(n_rows) < share, strict=True)
+        ]
         for name, line in columns.items()
     }
     target = random.choice(["no", "perhaps", "yes"][:n_classes], n_rows).tolist()
@@ -390,7 +395,7 @@ def test_trees_with_gaps_are_nested_along_the_price_of_a_leaf(rows, strategy, ri
 
 
 def wrong_weight(model: Any, table: Rows, target: list[str]) -> float:
-    """The weight of all parts of rows that end in a leaf of another class."""
+    """The weight of all fractional instances that end in a leaf of another class."""
     at = landed(model, table)
     return float(at.parts[model.tree_.value[at.nodes].argmax(axis=1) != labels_of(model, target)[at.rows]].sum())
 

@@ -213,14 +213,14 @@ def test_weights_count_in_the_value_that_fills_a_gap(middle):
         {"size": size}, ["a", "a", "b", "b", "b"], sample_weight=weights
     )
     repeated = [1.0, 2.0, 10.0, 10.0, 10.0, 20.0]
-    assert model.tree_.filling.usual.tolist() == [mean(repeated) if middle == "mean" else median(repeated)]
+    assert model.tree_.imputation.usual.tolist() == [mean(repeated) if middle == "mean" else median(repeated)]
 
 
 def test_a_table_of_one_column_can_be_filled_by_a_model():
     size = [float(value) for value in range(20)] + [np.nan] * 4
     target = ["low"] * 10 + ["high"] * 10 + ["low", "high"] * 2
     model = DecisionTreeClassifier(missing="model").fit({"size": size}, target)
-    # The target tells the gaps of training rows; new rows have nothing to be told by, so they get the median.
+    # The target tells the missing values of training rows; new rows have nothing to be told by, so they get the median.
     assert model.score({"size": size[:20]}, target[:20]) == 1.0
     assert model.predict({"size": [np.nan]}).tolist() == model.predict({"size": [9.5]}).tolist()
 
@@ -269,8 +269,8 @@ def make(name: str, strategy: Any) -> Any:
     learner = getattr(treewright, name)(missing=strategy)
     if "random_state" in learner.get_params():
         learner.set_params(random_state=0)
-    # Rows that go whole down every branch multiply, and a full tree is ruled by them. What fills the gaps of a numeric
-    # target's ten groups gives the groups away, and a full tree splits by nothing else.
+    # Rows that go whole down every branch multiply, and a full tree is ruled by them. What fills the missing values of
+    # a numeric target's ten groups gives the groups away, and a full tree splits by nothing else.
     leaks = strategy[0] if isinstance(strategy, tuple) else strategy
     if leaks == "all_branches" or (leaks == "class_majority" and name.endswith("Regressor")):
         learner.set_params(**({"max_depth": 4} if "max_depth" in learner.get_params() else {}))
@@ -301,7 +301,7 @@ def test_every_strategy_learns_from_a_table_with_gaps(name, strategy):
     assert (answers == answers[0]).all()
 
 
-# Strategies that fill gaps are done before any criterion is asked.
+# Strategies that fill missing values are done before any criterion is asked.
 GROWN_WITH = ["learned", "fractional", "every_value", "all_branches", "branch", "surrogate"]
 
 

@@ -1,4 +1,4 @@
-"""One rule with gaps: errors and leaves counted row by row, strategy by strategy."""
+"""One rule with missing values: errors and leaves counted row by row, strategy by strategy."""
 
 from __future__ import annotations
 

@@ -26,13 +26,13 @@ def written(tree: Tree) -> list[tuple[str, str]]:
     """The rule as Weka writes it: each condition with its answer, the missing values last."""
     root = tree.root
     if root.is_leaf:
-        return [("not ?", str(root.answer))]
+        return [("not ?", str(root.prediction))]
     if root.kind is SplitKind.MULTIWAY:
         names = [*(str(category) for category in root.column.categories), "?"]
-        return [(name, str(child.answer)) for name, child in zip(names, root.children, strict=False)]
-    own_branch = [("?", str(root.children[1].answer))] if np.isinf(tree.threshold[0]) else []
+        return [(name, str(child.prediction)) for name, child in zip(names, root.children, strict=False)]
+    own_branch = [("?", str(root.children[1].prediction))] if np.isinf(tree.threshold[0]) else []
     known = root.children[0] if own_branch else root
-    answers = [str(node.answer) for node in tree if node.is_leaf][: -1 if own_branch else None]
+    answers = [str(node.prediction) for node in tree if node.is_leaf][: -1 if own_branch else None]
     ends = sorted(threshold for threshold in tree.threshold.tolist() if np.isfinite(threshold))
     if known.is_leaf:
         return [("not ?", answers[0]), *own_branch]
@@ -49,7 +49,7 @@ def test_one_rule_is_the_rule_of_weka(name: str) -> None:
     assert [condition for condition, _ in ours] == [condition for condition, _ in rule]
     # A category without rows: Weka answers the first class, this library as the node above.
     reached = [node.rows > 0 for node in model.tree_ if node.is_leaf]
-    first, above = str(y.domain.categories[0]), str(model.tree_.root.answer)
+    first, above = str(y.domain.categories[0]), str(model.tree_.root.prediction)
     assert ours == [line if has_rows else (line[0], above) for line, has_rows in zip(rule, reached, strict=True)]
     assert {answer for (_, answer), has_rows in zip(rule, reached, strict=True) if not has_rows} <= {first}
     # One interval of all rows is a leaf, which asks about no column.
@@ -68,7 +68,8 @@ def test_one_rule_answers_the_training_rows_as_weka_does(name: str) -> None:
 def plain_rule(values: list[float], labels: list[int], min_bucket: int) -> list[tuple[float, int]]:
     """Weka's rule of a number, value by value: the last value of each interval and its class.
 
-    It was checked against Weka 3.6.14 on 800 random tables with ties, gaps and up to five classes: no difference.
+    It was checked against Weka 3.6.14 on 800 random tables with ties, missing values and up to five classes: no
+    difference.
     """
     n_classes = max(labels) + 1
     at_value = {value: np.zeros(n_classes) for value in sorted(values)}
@@ -101,7 +102,7 @@ def test_the_intervals_of_a_number_are_those_of_a_plain_walk(rows: list[tuple[in
     distinct = sorted(set(values))
     ends = [(last + distinct[distinct.index(last) + 1]) / 2 for last, _ in rule[:-1]]
     assert sorted(tree.threshold[tree.kind > 0].tolist()) == ends
-    assert [node.answer for node in tree if node.is_leaf] == [answer for _, answer in rule]
+    assert [node.prediction for node in tree if node.is_leaf] == [answer for _, answer in rule]
 
 
 @given(ROWS, st.integers(1, 6), st.randoms(use_true_random=False))
@@ -150,7 +151,7 @@ def test_gaps_of_categories_are_a_branch_of_their_own_that_unseen_ones_join() ->
 def test_a_number_with_one_interval_still_tells_its_gaps_apart() -> None:
     model = OneRClassifier().fit({"size": [1.0, 2.0, None, None]}, ["no", "no", "yes", "yes"])
     assert conditions(model.tree_) == ["size is known", "size is missing"]
-    assert [child.answer for child in model.tree_.root.children] == ["no", "yes"]
+    assert [child.prediction for child in model.tree_.root.children] == ["no", "yes"]
 
 
 @pytest.mark.parametrize("table", [NUMBERS, WORDS], ids=["numbers", "words"])

@@ -81,7 +81,10 @@ def gamma_deviance(weight, mean, variance):
 
 
 def table(n_rows=400, seed=0, gaps=0.1):
-    """Wide and narrow numbers, few and many categories, with gaps; a dict, and two kinds of target, and weights."""
+    """Wide and narrow numbers, few and many categories, with missing values.
+
+    A dict, and two kinds of target, and weights.
+    """
     random = np.random.default_rng(seed)
     wide, narrow = random.standard_normal(n_rows), random.integers(0, 25, n_rows).astype(float)
     few, many = random.integers(0, 5, n_rows), random.integers(0, 40, n_rows)

@@ -48,7 +48,7 @@ def make(name: str, **parameters: Any) -> Any:
 
 
 def words_and_numbers(n_rows: int = 150, seed: int = 0) -> tuple[dict[str, list[Any]], np.ndarray]:
-    """Words, whole numbers and gaps; the target depends on both columns and is noisy."""
+    """Words, whole numbers and missing values; the target depends on both columns and is noisy."""
     rng = np.random.default_rng(seed)
     words = rng.choice(["a", "b", "c", "d"], n_rows)
     numbers = rng.integers(0, 12, n_rows).astype(float)
@@ -216,7 +216,7 @@ def test_decision_path_and_apply_agree_with_the_tree(name: str) -> None:
         assert nodes[-1] == leaves[row]
         assert [int(model.tree_.parent[node]) for node in nodes[1:]] == nodes[:-1]
     np.testing.assert_array_equal(
-        model.predict(table), np.asarray([model.tree_.node(int(leaf)).answer for leaf in leaves])
+        model.predict(table), np.asarray([model.tree_.node(int(leaf)).prediction for leaf in leaves])
     )
 
 

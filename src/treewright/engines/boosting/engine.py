@@ -11,7 +11,7 @@ import numpy as np
 from treewright.encoding.bins import Bins
 from treewright.engines.boosting.loop import add_trees, grow_trees, open_trees
 from treewright.engines.boosting.oblivious import grow_oblivious_trees
-from treewright.engines.boosting.search import CHUNK, LARGE_LAYOUT, N_TOLD, SMALL_LAYOUT, pack_codes
+from treewright.engines.boosting.search import CHUNK, LARGE_LAYOUT, N_PROPOSAL, SMALL_LAYOUT, pack_codes
 from treewright.engines.boosting.workspace import (
     LEAVES_AT_ONCE,
     N_KEPT,
@@ -20,12 +20,12 @@ from treewright.engines.boosting.workspace import (
     BoostSettings,
     BoostTable,
     Grown,
-    Own,
-    Together,
+    SharedState,
+    ThreadState,
 )
 from treewright.engines.packed.trees import GrownTrees
 from treewright.engines.packed.walk import BLOCK
-from treewright.runtime.barrier import ABANDONED, GATE_SIZE, address_of_give_way
+from treewright.runtime.barrier import ABANDONED, BARRIER_SIZE, address_of_yield
 from treewright.runtime.forms import Run
 from treewright.runtime.jit import compiled
 from treewright.runtime.threads import run_parallel
@@ -33,11 +33,12 @@ from treewright.runtime.threads import run_parallel
 # Tables of fewer codes are searched by one thread: handing over takes longer than the search.
 MIN_CODES_FOR_THREADS = 1 << 17
 
-# Bytes that the tallies of waiting leaves may take; beyond, children are tallied without their parent's.
-MOST_POOL = 1 << 28
+# Bytes that the histograms of waiting leaves may take; beyond, children are counted in histograms without their
+# parent's.
+MOST_POOL_BYTES = 1 << 28
 
-# Bytes that the rounded gradients and the tallies of trees may take that are opened together.
-MOST_OPEN = 1 << 26
+# Bytes that the rounded gradients and the histograms of trees may take that are opened together.
+MOST_OPEN_BYTES = 1 << 26
 
 LAYOUTS = np.stack([SMALL_LAYOUT, LARGE_LAYOUT])
 
@@ -112,21 +113,21 @@ class Booster:
         enough = run is compiled and codes.size >= MIN_CODES_FOR_THREADS
         self.n_threads = n_threads if enough else 1
         self.max_leaf_nodes = min(recipe.most_leaves, self.n_rows)
-        # Oblivious trees are searched with the tallies of all leaves.
-        self.all_tallies = recipe.growth == "oblivious"
+        # Oblivious trees are searched with the histograms of all leaves.
+        self.all_histograms = recipe.growth == "oblivious"
         self.outputs_at_once = self.outputs_open(n_outputs)
-        self.together = self._make_together()
+        self.shared = self._make_shared()
         self.grown = self._make_grown(n_outputs)
         self.all_rows = self._share_out(np.arange(self.n_rows, dtype=np.uint32))
         self.edges = np.linspace(0, self.n_rows, self.n_threads + 1).astype(int).tolist()
-        self.own = [self._make_own(len(rows)) for rows in self.all_rows]
-        self.give_way = address_of_give_way()
+        self.local = [self._make_local(len(rows)) for rows in self.all_rows]
+        self.yield_core = address_of_yield()
         self.workers = ThreadPoolExecutor(self.n_threads - 1) if self.n_threads > 1 else None
 
     def outputs_open(self, n_outputs: int) -> int:
         """How many of the trees of a round are opened together."""
         bytes_of_one = 8 * self.n_rows + self.n_threads * self.n_blocks * 8 * 256 * 8
-        return int(np.clip(MOST_OPEN // bytes_of_one, 1, n_outputs))
+        return int(np.clip(MOST_OPEN_BYTES // bytes_of_one, 1, n_outputs))
 
     def close(self) -> None:
         if self.workers is not None:
@@ -153,21 +154,21 @@ class Booster:
         Gradients, hessians and scores have a line per output. `rows` in ascending order are those to grow from,
         `allowed` the columns that may be asked for.
         """
-        self.together.allowed[:] = True if allowed is None else allowed
-        self.together.gate[:] = 0
+        self.shared.allowed[:] = True if allowed is None else allowed
+        self.shared.barrier[:] = 0
         shared_out = self.all_rows if rows is None else self._share_out(rows)
         settings = recipe.settings()._replace(max_leaves=min(recipe.most_leaves, self.max_leaf_nodes))
         scores = np.empty((0, 0)) if scores is None else scores
 
         def work(thread: int) -> None:
             part = shared_out[thread]
-            own = self.own[thread]._replace(given=part, rows=self.own[thread].rows[: len(part)])
-            threads = (thread, self.n_threads, self.give_way)
+            local = self.local[thread]._replace(given=part, rows=self.local[thread].rows[: len(part)])
+            threads = (thread, self.n_threads, self.yield_core)
             for first in range(0, len(gradients), self.outputs_at_once):
                 trees = slice(first, first + self.outputs_at_once)
-                given = (self.table, self._together_for(gradients[trees], hessians[trees]), own, settings, *threads)
+                given = (self.table, self._shared_for(gradients[trees], hessians[trees]), local, settings, *threads)
                 self.run(open_trees)(*given, LAYOUTS, seeds[trees])
-                grown = Grown(*(room[trees] for room in self.grown))
+                grown = Grown(*(workspace[trees] for workspace in self.grown))
                 if recipe.growth == "oblivious":
                     totals, orders = np.empty((2, 256)), np.zeros((self.n_columns, 257), np.int64)
                     self.run(grow_oblivious_trees)(*given, seeds[trees], scores[trees], grown, totals, orders)
@@ -188,18 +189,18 @@ class Booster:
 
         self._run_all(add)
 
-    def _together_for(self, gradients: np.ndarray, hessians: np.ndarray) -> Together:
+    def _shared_for(self, gradients: np.ndarray, hessians: np.ndarray) -> SharedState:
         """What the threads share for some trees that are opened together."""
-        room, trees = self.together, slice(len(gradients))
-        return room._replace(
+        workspace, trees = self.shared, slice(len(gradients))
+        return workspace._replace(
             gradients=gradients,
             hessians=hessians,
-            packed=room.packed[trees],
-            tallies=room.tallies[trees],
-            scale=room.scale[trees],
-            layout=room.layout[trees],
-            limits=room.limits[trees],
-            roots=room.roots[trees],
+            packed=workspace.packed[trees],
+            histograms=workspace.histograms[trees],
+            scale=workspace.scale[trees],
+            layout=workspace.layout[trees],
+            limits=workspace.limits[trees],
+            roots=workspace.roots[trees],
         )
 
     def each_part(self, work: Callable[[int, int], None]) -> None:
@@ -216,7 +217,7 @@ class Booster:
             try:
                 work(thread)
             except BaseException:
-                self.together.gate[ABANDONED] = 1
+                self.shared.barrier[ABANDONED] = 1
                 raise
 
         others = []
@@ -225,7 +226,7 @@ class Booster:
                 others.append(self.workers.submit(guarded, thread))
             guarded(0)
         except BaseException:
-            self.together.gate[ABANDONED] = 1
+            self.shared.barrier[ABANDONED] = 1
             raise
         finally:
             for other in others:
@@ -236,18 +237,18 @@ class Booster:
         turn = (rows >> TURN_BITS) % self.n_threads
         return [rows[turn == thread] for thread in range(self.n_threads)]
 
-    def _make_together(self) -> Together:
+    def _make_shared(self) -> SharedState:
         n_entries = int(self.table.start[-1])
-        n_slots = int(np.clip(MOST_POOL // (8 * n_entries), 2, self.max_leaf_nodes + 1))
-        if self.all_tallies:
+        n_slots = int(np.clip(MOST_POOL_BYTES // (8 * n_entries), 2, self.max_leaf_nodes + 1))
+        if self.all_histograms:
             n_slots = self.max_leaf_nodes + 1
         n_open = self.outputs_at_once
         n_turns = -(-self.n_rows >> TURN_BITS) if self.n_rows else 0
-        return Together(
+        return SharedState(
             gradients=np.empty((0, 0)),
             hessians=np.empty((0, 0)),
             packed=np.empty((n_open, self.n_rows), np.int64),
-            tallies=np.zeros((n_open, self.n_threads, 8 * self.n_blocks, 256), np.int64),
+            histograms=np.zeros((n_open, self.n_threads, 8 * self.n_blocks, 256), np.int64),
             scale=np.empty((n_open, 2)),
             layout=np.empty((n_open, 4), np.int64),
             limits=np.empty((n_open, 7)),
@@ -256,10 +257,10 @@ class Booster:
             turn_sums=np.empty((n_turns + 1, LEAVES_AT_ONCE, 2)),
             pool=np.empty((n_slots, n_entries), np.int64),
             gains=np.full((self.n_threads, 8), -np.inf),
-            told=np.zeros((self.n_threads, 2, N_TOLD), np.int64),
-            told_sets=np.zeros((self.n_threads, 2, 4), np.uint64),
+            proposals=np.zeros((self.n_threads, 2, N_PROPOSAL), np.int64),
+            proposal_sets=np.zeros((self.n_threads, 2, 4), np.uint64),
             counts=np.zeros((self.n_threads, 8), np.int64),
-            gate=np.zeros(GATE_SIZE, np.int64),
+            barrier=np.zeros(BARRIER_SIZE, np.int64),
             allowed=np.ones(self.n_columns, bool),
         )
 
@@ -277,10 +278,10 @@ class Booster:
             column_gains=np.empty((n_outputs, self.n_columns)),
         )
 
-    def _make_own(self, n_rows: int) -> Own:
+    def _make_local(self, n_rows: int) -> ThreadState:
         n_leaves, n_columns = self.max_leaf_nodes, self.n_columns
         has_sets = not self.table.is_number.all()
-        return Own(
+        return ThreadState(
             given=np.empty(0, np.uint32),
             rows=np.empty(n_rows, np.uint32),
             spare=np.empty(n_rows, np.uint32),

@@ -12,7 +12,7 @@ import numpy as np
 
 from treewright.engines.boosting.losses import LEAST_HESSIAN
 from treewright.runtime.forms import choose_compiled_form, run_plain
-from treewright.runtime.jit import compile_row_loop, reason_of
+from treewright.runtime.jit import compile_error, compile_row_loop
 
 NOT_A_PAIR = "the loss must return gradient and hessian, one number per row each"
 
@@ -77,7 +77,7 @@ class OwnFunction:
             drive(empty, empty, empty, empty)
         except Exception as error:
             is_plain = isinstance(self.function, types.FunctionType)
-            reason = reason_of(error) if is_plain else f"it is a {type(self.function).__name__}, not a function"
+            reason = compile_error(error) if is_plain else f"it is a {type(self.function).__name__}, not a function"
             self._check_pair(reason)
             warnings.warn(
                 f"the loss is called as plain Python, because Numba cannot compile it for one row: {reason}",

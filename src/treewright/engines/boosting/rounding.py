@@ -19,21 +19,21 @@ from treewright.engines.boosting.search import (
 )
 from treewright.engines.boosting.workspace import ROOT_ROWS, ROOT_SUM, TURN, TURN_BITS
 from treewright.engines.exact.layout import ONE, ZERO
-from treewright.runtime.barrier import meet
+from treewright.runtime.barrier import wait
 from treewright.runtime.draws import GOLDEN, scramble
 from treewright.runtime.jit import kernel
 
 
 @kernel
-def measure_turns(gradients, hessians, own, sums):
+def measure_turns(gradients, hessians, local, sums):
     """For each turn of the thread's rows: the sizes of its gradients and hessians, and the ends of the latter."""
-    rows = own.given
+    rows = local.given
     first, n_own = np.uint64(0), np.uint64(len(rows))
     while first < n_own:
         turn = np.uint64(rows[first]) >> np.uint64(TURN_BITS)
         last = end_of_turn(rows, first, n_own)
-        g = lie_together(gradients, rows, first, last, own.near_turn[0])
-        h = lie_together(hessians, rows, first, last, own.near_turn[1])
+        g = lie_together(gradients, rows, first, last, local.near_turn[0])
+        h = lie_together(hessians, rows, first, last, local.near_turn[1])
         sums[turn, 0, 0], sums[turn, 2, 1] = sums_of_sizes(g)
         sums[turn, 0, 1] = sums_of_sizes(h)[0]
         most, least = h[0], h[0]
@@ -98,12 +98,12 @@ def clear_turns(sums, thread, n_threads):
 
 
 @kernel
-def round_gradients(together, own, settings, layouts, tree, seed, thread, n_threads, give_way):
+def round_gradients(shared, local, settings, layouts, tree, seed, thread, n_threads, yield_core):
     """Round the gradients and hessians of the thread's rows, on a scale on which no sum can overflow."""
-    gradients, hessians, sums = together.gradients[tree], together.hessians[tree], together.turn_sums
+    gradients, hessians, sums = shared.gradients[tree], shared.hessians[tree], shared.turn_sums
     clear_turns(sums, thread, n_threads)
-    measure_turns(gradients, hessians, own, sums)
-    meet(together.gate, n_threads, give_way)
+    measure_turns(gradients, hessians, local, sums)
+    wait(shared.barrier, n_threads, yield_core)
     g_size = h_size = n_rows = g_squares = 0.0
     most, least = -np.inf, np.inf
     for turn in range(len(sums)):
@@ -121,17 +121,17 @@ def round_gradients(together, own, settings, layouts, tree, seed, thread, n_thre
     g_scale = g_room / max(g_size, 1e-290)
     h_scale = 1.0 / max(most, 1e-290) if alike else h_room / max(h_size, 1e-290)
     if thread == 0:
-        together.layout[tree] = layout
-        together.scale[tree, 0], together.scale[tree, 1] = 1.0 / g_scale, 1.0 / h_scale
-        set_limits(together.limits[tree], settings, g_scale, h_scale)
+        shared.layout[tree] = layout
+        shared.scale[tree, 0], shared.scale[tree, 1] = 1.0 / g_scale, 1.0 / h_scale
+        set_limits(shared.limits[tree], settings, g_scale, h_scale)
         chance = g_squares * g_scale * (g_scale / max(h_size * h_scale, 1e-290))
-        together.limits[tree, CHANCE] = min(chance, 1e290)
-    roots = together.roots[tree, thread]
-    roots[ROOT_ROWS] = len(own.given)
+        shared.limits[tree, CHANCE] = min(chance, 1e290)
+    roots = shared.roots[tree, thread]
+    roots[ROOT_ROWS] = len(local.given)
     if alike:
         h_scale = 0.0
-    roots[ROOT_SUM] = round_turns(gradients, hessians, own, g_scale, h_scale, layout, seed, together.packed[tree])
-    meet(together.gate, n_threads, give_way)
+    roots[ROOT_SUM] = round_turns(gradients, hessians, local, g_scale, h_scale, layout, seed, shared.packed[tree])
+    wait(shared.barrier, n_threads, yield_core)
 
 
 @kernel
@@ -143,21 +143,21 @@ def set_limits(limits, settings, g_scale, h_scale):
 
 
 @kernel
-def round_turns(gradients, hessians, own, g_scale, h_scale, layout, seed, packed):
+def round_turns(gradients, hessians, local, g_scale, h_scale, layout, seed, packed):
     """Write the rounded gradients and hessians of the thread's rows; returns their sum."""
-    rows, total = own.given, ZERO
+    rows, total = local.given, ZERO
     first, n_own = np.uint64(0), np.uint64(len(rows))
     while first < n_own:
         last = end_of_turn(rows, first, n_own)
         row, size = np.uint64(rows[first]), last - first
-        g = lie_together(gradients, rows, first, last, own.near_turn[0])
-        h = lie_together(hessians, rows, first, last, own.near_turn[1])
+        g = lie_together(gradients, rows, first, last, local.near_turn[0])
+        h = lie_together(hessians, rows, first, last, local.near_turn[1])
         if follow_each_other(rows, first, size):
             total += round_rows(g, h, rows[first:last], g_scale, h_scale, layout, seed, packed[row : row + size])
         else:
-            total += round_rows(g, h, rows[first:last], g_scale, h_scale, layout, seed, own.near_packed)
+            total += round_rows(g, h, rows[first:last], g_scale, h_scale, layout, seed, local.near_packed)
             for k in range(size):
-                packed[rows[first + k]] = own.near_packed[k]
+                packed[rows[first + k]] = local.near_packed[k]
         first = last
     return total
 
@@ -186,12 +186,12 @@ def round_rows(gradients, hessians, rows, g_scale, h_scale, layout, seed, packed
 
 
 @kernel
-def add_up_in_order(gradients, hessians, own, leaf_of, sums):
+def add_up_in_order(gradients, hessians, local, leaf_of, sums):
     """Add the thread's rows in the order of the table to the sums of their turns and leaves.
 
     The sums are those of `add_up_turns`, for all leaves at once: each line of memory is read but once.
     """
-    rows = own.given
+    rows = local.given
     for i in range(np.uint64(len(rows))):
         row = rows[i]
         here = sums[np.uint64(row) >> np.uint64(TURN_BITS), leaf_of[row]]

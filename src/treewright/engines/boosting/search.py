@@ -1,8 +1,9 @@
-"""Kernels of boosting: tallying gradients by code, and finding the split of a leaf from the tallies.
+"""Kernels of boosting: histograms of gradients by code, and finding the split of a leaf from the histograms.
 
-A row adds its gradient and its hessian, rounded to whole numbers and packed in one word, to one tally per column. Sums
-of whole numbers are the same in any order, and a leaf's tally less that of one child is that of the other. The codes of
-eight columns stand in one word, so that one load brings eight codes, and eight tallies stay in the fastest memory.
+A row adds its gradient and its hessian, rounded to whole numbers and packed in one word, to one histogram per column.
+Sums of whole numbers are the same in any order, and a leaf's histogram less that of one child is that of the other. The
+codes of eight columns stand in one word, so that one load brings eight codes, and eight histograms stay in the fastest
+memory.
 """
 
 from __future__ import annotations
@@ -10,12 +11,12 @@ from __future__ import annotations
 import numpy as np
 
 from treewright.engines.exact.layout import LOW_SIX, ONE, SIX, ZERO
-from treewright.runtime.jit import entry, fetch, kernel
+from treewright.runtime.jit import entry, kernel, prefetch
 
 MISSING = np.int64(255)
 BYTE = np.uint64(255)
 
-# Rows that are tallied column after column; what belongs to them stays in the fastest memory meanwhile.
+# Rows that are counted in histograms column after column; what belongs to them stays in the fastest memory meanwhile.
 CHUNK = 1024
 
 # Words that are brought from memory together.
@@ -32,7 +33,7 @@ LEAST_H, L1, L2, SMOOTHING, CATEGORY_L2, LEAST_ROWS, CHANCE = range(7)
 
 # What is told of a leaf's best split besides its gain: whole numbers, and the set of codes on the first side.
 COLUMN, CUT, MISSING_FIRST, IS_SET, FIRST_SUM = range(5)
-N_TOLD = 8
+N_PROPOSAL = 8
 
 # What each category beyond a few is worth by chance, in units of a row's.
 CHANCE_SHARE, FEW_CATEGORIES = 0.4, np.int64(6)
@@ -53,8 +54,8 @@ def pack_codes(codes, first, last, words):
 
 
 @kernel
-def tally_rows(words, n_columns, rows, lo, hi, packed, near, near_words, tallies, thread):
-    """Add rows to the tallies of all columns, for one tree or for several."""
+def fill_histograms(words, n_columns, rows, lo, hi, packed, near, near_words, histograms, thread):
+    """Add rows to the histograms of all columns, for one tree or for several."""
     n_trees, n_blocks = len(packed), np.uint64(len(near_words) // CHUNK)
     for begin in range(np.uint64(lo), np.uint64(hi), np.uint64(CHUNK)):
         size = min(np.uint64(CHUNK), np.uint64(hi) - begin)
@@ -63,13 +64,17 @@ def tally_rows(words, n_columns, rows, lo, hi, packed, near, near_words, tallies
             # They are read where they are.
             for block in range(n_blocks):
                 place = row * n_blocks + block
-                tally_block(words, place, n_blocks, packed[0], row, size, tallies[0, thread], block, n_columns)
+                fill_block_histogram(
+                    words, place, n_blocks, packed[0], row, size, histograms[0, thread], block, n_columns
+                )
             continue
         bring_near(words, rows, begin, size, np.uint64(hi), packed, near, near_words)
         for block in range(n_blocks):
             for tree in range(n_trees):
                 place, first = block * np.uint64(CHUNK), np.uint64(0)
-                tally_block(near_words, place, ONE, near[tree], first, size, tallies[tree, thread], block, n_columns)
+                fill_block_histogram(
+                    near_words, place, ONE, near[tree], first, size, histograms[tree, thread], block, n_columns
+                )
 
 
 @kernel
@@ -90,9 +95,9 @@ def bring_near(words, rows, begin, size, end, packed, near, near_words):
     for k in range(size):
         if begin + k + step < end:
             later = np.uint64(rows[begin + k + step])
-            fetch(both, later)
+            prefetch(both, later)
             for place in range(later * n_blocks, later * n_blocks + n_blocks, WORDS_AT_ONCE):
-                fetch(words, place)
+                prefetch(words, place)
         row = np.uint64(rows[begin + k])
         near_both[k] = both[row]
         to = k
@@ -106,19 +111,21 @@ def bring_near(words, rows, begin, size, end, packed, near, near_words):
 
 
 @kernel
-def tally_block(words, place, step, packed, first, size, tallies, block, n_columns):
-    """Add rows to the tallies of the columns of a block, eight of them or fewer in the last."""
+def fill_block_histogram(words, place, step, packed, first, size, histograms, block, n_columns):
+    """Add rows to the histograms of the columns of a block, eight of them or fewer in the last."""
     at = np.uint64(8) * block
     if at + np.uint64(6) < np.uint64(n_columns):
-        tally_eight(words, place, step, packed, first, size, tallies, at)
+        fill_eight_histograms(words, place, step, packed, first, size, histograms, at)
         return
     for pair in range(np.uint64(0), np.uint64(n_columns) - at, np.uint64(2)):
-        tally_two(words, place, step, packed, first, size, tallies[at + pair], tallies[at + pair + ONE], pair)
+        fill_two_histograms(
+            words, place, step, packed, first, size, histograms[at + pair], histograms[at + pair + ONE], pair
+        )
 
 
 @kernel
-def tally_two(words, place, step, packed, first, size, one, other, pair):
-    """Add rows to the tallies of two columns of a block."""
+def fill_two_histograms(words, place, step, packed, first, size, one, other, pair):
+    """Add rows to the histograms of two columns of a block."""
     shift = np.uint64(8) * pair
     for k in range(size):
         word = words[place + k * step] >> shift
@@ -128,11 +135,11 @@ def tally_two(words, place, step, packed, first, size, one, other, pair):
 
 
 @kernel
-def tally_eight(words, place, step, packed, first, size, tallies, at):
-    """Add rows to the tallies of eight columns."""
-    a, b, c, d = tallies[at], tallies[at + ONE], tallies[at + np.uint64(2)], tallies[at + np.uint64(3)]
+def fill_eight_histograms(words, place, step, packed, first, size, histograms, at):
+    """Add rows to the histograms of eight columns."""
+    a, b, c, d = histograms[at], histograms[at + ONE], histograms[at + np.uint64(2)], histograms[at + np.uint64(3)]
     at += np.uint64(4)
-    e, f, g, h = tallies[at], tallies[at + ONE], tallies[at + np.uint64(2)], tallies[at + np.uint64(3)]
+    e, f, g, h = histograms[at], histograms[at + ONE], histograms[at + np.uint64(2)], histograms[at + np.uint64(3)]
     for k in range(size):
         word = words[place + k * step]
         both = packed[first + k]
@@ -147,17 +154,20 @@ def tally_eight(words, place, step, packed, first, size, tallies, at):
 
 
 @kernel
-def merge_tallies(tallies, column, n_codes, small, large, has_large):
-    """Bring the threads' tallies of a column together and clear them; take the sum from the larger leaf's tally."""
+def merge_histograms(histograms, column, n_codes, small, large, has_large):
+    """Bring the threads' histograms of a column together and clear them.
+
+    Take the sum from the larger leaf's histogram.
+    """
     n = np.uint64(n_codes)
-    line = tallies[0, column]
+    line = histograms[0, column]
     for code in range(n):
         small[code] = line[code]
         line[code] = 0
     small[n] = line[MISSING]
     line[MISSING] = 0
-    for thread in range(1, len(tallies)):
-        line = tallies[thread, column]
+    for thread in range(1, len(histograms)):
+        line = histograms[thread, column]
         for code in range(n):
             small[code] += line[code]
             line[code] = 0
@@ -206,14 +216,14 @@ def least_hessian(whole, size, layout, limits):
 
 
 @kernel
-def scan_numbers(tally, column, n_codes, whole, size, direction, best, told, layout, limits, up_to, gains):
+def scan_numbers(histogram, column, n_codes, whole, size, direction, best, proposals, layout, limits, up_to, gains):
     """Rate the cuts of a column of numbers, rows without a value on either side; returns the best gain so far."""
-    missing = tally[n_codes]
+    missing = histogram[n_codes]
     best_code, best_side, best_sum = np.int64(-1), ZERO, ZERO
     for side in range(2 if missing != 0 else 1):
         both = missing if side == 1 else ZERO
         for code in range(np.uint64(n_codes)):
-            both += tally[code]
+            both += histogram[code]
             up_to[code] = both
         rate_cuts(up_to, n_codes, whole, size, direction, layout, limits, gains)
         for code in range(np.uint64(n_codes)):
@@ -221,15 +231,15 @@ def scan_numbers(tally, column, n_codes, whole, size, direction, best, told, lay
                 best, best_code, best_side, best_sum = gains[code], np.int64(code), np.int64(side), up_to[code]
     if best_code >= 0:
         following = best_code + 1
-        while following < n_codes and tally[following] == 0:
+        while following < n_codes and histogram[following] == 0:
             following += 1
-        told[COLUMN] = column
+        proposals[COLUMN] = column
         # Halfway to the next value that occurs in the leaf.
-        told[CUT] = (best_code + following - 1) // 2 if following < n_codes else best_code
+        proposals[CUT] = (best_code + following - 1) // 2 if following < n_codes else best_code
         all_h = h_of(whole, layout)
-        told[MISSING_FIRST] = best_side if missing != 0 else np.int64(2.0 * h_of(best_sum, layout) > all_h)
-        told[IS_SET] = 0
-        told[FIRST_SUM] = best_sum
+        proposals[MISSING_FIRST] = best_side if missing != 0 else np.int64(2.0 * h_of(best_sum, layout) > all_h)
+        proposals[IS_SET] = 0
+        proposals[FIRST_SUM] = best_sum
     return best
 
 
@@ -256,12 +266,12 @@ def rate_cuts(up_to, n_codes, whole, size, direction, layout, limits, gains):
 
 
 @kernel
-def order_categories(tally, n_codes, layout, limits, present, along):
+def order_categories(histogram, n_codes, layout, limits, present, along):
     """The codes that occur in a leaf, along their gradients, which are smoothed where a category is rare."""
     n_present = ZERO
     for code in range(n_codes + 1):
-        if tally[code] != 0:
-            along[code] = g_of(tally[code], layout) / (h_of(tally[code], layout) + limits[SMOOTHING])
+        if histogram[code] != 0:
+            along[code] = g_of(histogram[code], layout) / (h_of(histogram[code], layout) + limits[SMOOTHING])
             at = n_present
             while at > 0 and along[present[at - 1]] > along[code]:
                 present[at] = present[at - 1]
@@ -283,12 +293,14 @@ def chance_gain(n_present, limits):
 
 
 @kernel
-def scan_categories(tally, column, n_codes, whole, size, best, told, told_set, layout, limits, present, along):
+def scan_categories(
+    histogram, column, n_codes, whole, size, best, proposals, proposal_set, layout, limits, present, along
+):
     """Rate groups of categories along the order of their gradients; returns the best gain so far.
 
     Rows without a value are a category like any other.
     """
-    n_present = order_categories(tally, n_codes, layout, limits, present, along)
+    n_present = order_categories(histogram, n_codes, layout, limits, present, along)
     all_g, all_h = g_of(whole, layout), h_of(whole, layout)
     least = least_hessian(whole, size, layout, limits)
     n_mask, least_rows = layout[N_MASK], np.int64(limits[LEAST_ROWS])
@@ -296,7 +308,7 @@ def scan_categories(tally, column, n_codes, whole, size, best, told, told_set, l
     l2_regularization = limits[L2] + limits[CATEGORY_L2]
     chance = chance_gain(n_present, limits)
     for p in range(n_present - 1):
-        both += tally[present[p]]
+        both += histogram[present[p]]
         h = h_of(both, layout)
         n_rows = both & n_mask
         if h < least or all_h - h < least:
@@ -309,17 +321,23 @@ def scan_categories(tally, column, n_codes, whole, size, best, told, told_set, l
             best, n_first, best_sum = gain, np.int64(p + 1), both
     if n_first == 0:
         return best
-    told[COLUMN], told[CUT], told[MISSING_FIRST], told[IS_SET], told[FIRST_SUM] = column, 0, 0, 1, best_sum
+    proposals[COLUMN], proposals[CUT], proposals[MISSING_FIRST], proposals[IS_SET], proposals[FIRST_SUM] = (
+        column,
+        0,
+        0,
+        1,
+        best_sum,
+    )
     # Categories that do not occur in the leaf go with the heavier side.
     others_first = 2.0 * h_of(best_sum, layout) >= all_h
     for w in range(4):
-        told_set[w] = ~np.uint64(0) if others_first else np.uint64(0)
+        proposal_set[w] = ~np.uint64(0) if others_first else np.uint64(0)
     for p in range(n_present):
         code = np.uint64(present[p]) if present[p] < n_codes else BYTE
         if p < n_first:
-            told_set[code >> SIX] |= ONE << (code & LOW_SIX)
+            proposal_set[code >> SIX] |= ONE << (code & LOW_SIX)
         else:
-            told_set[code >> SIX] &= ~(ONE << (code & LOW_SIX))
+            proposal_set[code >> SIX] &= ~(ONE << (code & LOW_SIX))
     return best
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from treewright.engines.boosting.search import N_TOLD
+from treewright.engines.boosting.search import N_PROPOSAL
 
 # Rows that follow each other and belong to one thread. Sums of numbers with fractions are made turn by turn, so that
 # they do not depend on the number of threads.
@@ -48,34 +48,34 @@ class BoostTable(NamedTuple):
     words: np.ndarray  # uint64[row x block of 8 columns]
     is_number: np.ndarray  # bool[column]
     n_codes: np.ndarray  # int64[column]
-    start: np.ndarray  # int64[column + 1]: where a column begins in a leaf's tally
+    start: np.ndarray  # int64[column + 1]: where a column begins in a leaf's histogram
     monotonic_cst: np.ndarray  # float64[column]: 1 (rising), -1 (falling) or 0
     groups: np.ndarray  # bool[group, column]: columns that may meet on a path; none if all may
 
 
-class Together(NamedTuple):
+class SharedState(NamedTuple):
     """What the threads share: for a set of trees that are opened together, then for each tree of it."""
 
     gradients: np.ndarray  # float64[tree, row]
     hessians: np.ndarray  # float64[tree, row]
     packed: np.ndarray  # int64[tree, row]: both, rounded
-    tallies: np.ndarray  # int64[tree, thread, column, code]: zero between uses
+    histograms: np.ndarray  # int64[tree, thread, column, code]: zero between uses
     scale: np.ndarray  # float64[tree, 2]: what turns rounded gradients and hessians back
     layout: np.ndarray  # int64[tree, 4]
     limits: np.ndarray  # float64[tree, 7]
     roots: np.ndarray  # int64[tree, thread, 2]: the sum and the number of a thread's rows
     leaf_of: np.ndarray  # uint32[row]
     turn_sums: np.ndarray  # float64[turn, LEAVES_AT_ONCE, 2]
-    pool: np.ndarray  # int64[slot, entry]: tallies of leaves
+    pool: np.ndarray  # int64[slot, entry]: histograms of leaves
     gains: np.ndarray  # float64[thread, 8]: of the best split that a thread has found, for the two leaves searched
-    told: np.ndarray  # int64[thread, 2, N_TOLD]
-    told_sets: np.ndarray  # uint64[thread, 2, 4]
+    proposals: np.ndarray  # int64[thread, 2, N_TOLD]
+    proposal_sets: np.ndarray  # uint64[thread, 2, 4]
     counts: np.ndarray  # int64[thread, 8]: how many of a thread's rows went to a first side
-    gate: np.ndarray
+    barrier: np.ndarray
     allowed: np.ndarray  # bool[column]: what this tree may ask for
 
 
-class Own(NamedTuple):
+class ThreadState(NamedTuple):
     """What belongs to one thread; the account of leaves is the same in all of them."""
 
     given: np.ndarray  # uint32: the thread's rows in the order of the table
@@ -119,6 +119,6 @@ class Grown(NamedTuple):
 
 
 # What is kept of a leaf: its best split as the search told it, then these.
-LO, HI, N_ROWS, SLOT, SUM, DEPTH, NODE = range(N_TOLD, N_TOLD + 7)
-N_KEPT = N_TOLD + 7
+LO, HI, N_ROWS, SLOT, SUM, DEPTH, NODE = range(N_PROPOSAL, N_PROPOSAL + 7)
+N_KEPT = N_PROPOSAL + 7
 GAIN, LEAST, MOST = range(3)

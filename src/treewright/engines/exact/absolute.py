@@ -16,20 +16,20 @@ from treewright.runtime.jit import kernel
 
 @kernel
 def prepare_medians(work, lo, hi):
-    """Take over a node whose rows stand sorted by target; returns its median and disorder."""
+    """Take over a node whose rows stand sorted by target; returns its median and weighted impurity."""
     keys = work.keys[work.target_line, lo:hi]
     total = 0.0
     for key in keys:
         total += work.weights[row_of(key)]
     median = median_of_sorted(work, keys, total)
-    disorder = 0.0
+    impurity = 0.0
     for i in range(len(keys)):
         row = row_of(keys[i])
         work.ranked_row[i] = row
         work.rank[row] = i
         work.ranked_number[i] = work.numbers[row] - median
-        disorder += work.weights[row] * abs(work.ranked_number[i])
-    return median, disorder
+        impurity += work.weights[row] * abs(work.ranked_number[i])
+    return median, impurity
 
 
 @kernel
@@ -78,17 +78,17 @@ def forget_rows(work, weights, sums, keys, start, end):
 
 
 @kernel
-def gather_gaps(work, keys, n_groups):
+def gather_missing(work, keys, n_groups):
     """The rows without a value as a set of their own, where a part of them belongs to every group.
 
-    Returns their weight, their sum, and the part; nothing where gaps do not stand for all values.
+    Returns their weight, their sum, and the part; nothing where missing values do not stand for all values.
     """
     if not spreads_over_values(work):
         return 0.0, 0.0, 0.0
-    clear(work.gap_weights, work.hi - work.lo + 1)
-    clear(work.gap_sums, work.hi - work.lo + 1)
+    clear(work.missing_weights, work.hi - work.lo + 1)
+    clear(work.missing_sums, work.hi - work.lo + 1)
     start = work.group_start[n_groups]
-    total, total_sum = add_rows(work, work.gap_weights, work.gap_sums, keys, start, len(keys))
+    total, total_sum = add_rows(work, work.missing_weights, work.missing_sums, keys, start, len(keys))
     return total, total_sum, 1.0 / n_groups
 
 
@@ -105,11 +105,11 @@ def absolute_so_far(work, total, total_sum, share):
     while step > 0:
         to = at + step
         if to <= size:
-            more = weights[to] + (share * work.gap_weights[to] if share > 0.0 else 0.0)
+            more = weights[to] + (share * work.missing_weights[to] if share > 0.0 else 0.0)
             if 2.0 * (below + more) < total:
                 at = to
                 below += more
-                below_sum += sums[to] + (share * work.gap_sums[to] if share > 0.0 else 0.0)
+                below_sum += sums[to] + (share * work.missing_sums[to] if share > 0.0 else 0.0)
         step //= 2
     median = work.ranked_number[min(at, size - 1)]
     return max((median * below - below_sum) + ((total_sum - below_sum) - median * (total - below)), 0.0)
@@ -117,14 +117,14 @@ def absolute_so_far(work, total, total_sum, share):
 
 @kernel
 def sweep_absolute(work, keys, n_groups, with_missing, backward, out):
-    """Disorder of the first 1, 2, .. groups in order (or the last ones), joined by the missing rows if asked.
+    """Weighted impurity of the first 1, 2, .. groups in order (or the last ones), joined by the missing rows if asked.
 
     Where rows without a value stand for all values, a part of them comes with each group.
     """
     weights, sums = work.fenwick_weights, work.fenwick_sums
     clear(weights, work.hi - work.lo + 1)
     clear(sums, work.hi - work.lo + 1)
-    gap_total, gap_sum, portion = gather_gaps(work, keys, n_groups)
+    missing_total, missing_sum, portion = gather_missing(work, keys, n_groups)
     total = total_sum = 0.0
     if with_missing:
         total, total_sum = add_rows(work, weights, sums, keys, work.group_start[n_groups], len(keys))
@@ -135,7 +135,7 @@ def sweep_absolute(work, keys, n_groups, with_missing, backward, out):
         total += weight
         total_sum += part
         share = portion * (step + 1)
-        out[j] = absolute_so_far(work, total + share * gap_total, total_sum + share * gap_sum, share)
+        out[j] = absolute_so_far(work, total + share * missing_total, total_sum + share * missing_sum, share)
 
 
 @kernel
@@ -150,11 +150,11 @@ def absolute_by_side(work, n_sides):
         if 2.0 * below[side] < totals[side]:
             median[side] = work.ranked_number[i]
         below[side] += work.weights[row]
-    disorder = 0.0
+    impurity = 0.0
     for i in range(size):
         row = work.ranked_row[i]
-        disorder += work.weights[row] * abs(work.ranked_number[i] - median[work.row_side[row]])
-    return disorder
+        impurity += work.weights[row] * abs(work.ranked_number[i] - median[work.row_side[row]])
+    return impurity
 
 
 @kernel
@@ -185,13 +185,13 @@ def absolute_of_rows(work, keys, start, end, weight):
 
 
 @kernel
-def absolute_of_sides(work, keys, n_groups, gaps_to, chosen_weight, other_weight):
-    """Disorder of the chosen groups, of the others, and of the rows without a value if they join neither (2)."""
+def absolute_of_sides(work, keys, n_groups, missing_to, chosen_weight, other_weight):
+    """Weighted impurity of the chosen groups, of the others, and of rows without a value that join neither (2)."""
     work.side_total[0], work.side_total[1] = chosen_weight, other_weight
     work.side_total[2] = work.group_weight[n_groups]
     for g in range(n_groups):
         set_side(work, keys, work.group_start[g], work.group_start[g + 1], np.int64(not work.chosen[g]))
-    set_side(work, keys, work.group_start[n_groups], len(keys), gaps_to)
+    set_side(work, keys, work.group_start[n_groups], len(keys), missing_to)
     if spreads_over_values(work):
         return absolute_of_spread_sides(work, n_groups)
     return absolute_by_side(work, THREE)
@@ -199,7 +199,7 @@ def absolute_of_sides(work, keys, n_groups, gaps_to, chosen_weight, other_weight
 
 @kernel
 def absolute_of_spread_sides(work, n_groups):
-    """Disorder of two sides, where a row without a value (on side 2) is on both, by the number of their groups."""
+    """Weighted impurity of two sides; a row without a value (side 2) is on both, by the number of their groups."""
     totals, below, median, share = work.side_total, work.side_below, work.side_median, work.branch_share
     share[0] = 0.0
     for g in range(n_groups):
@@ -207,7 +207,7 @@ def absolute_of_spread_sides(work, n_groups):
     share[1] = 1.0 - share[0]
     clear(below, TWO)
     size = work.hi - work.lo
-    disorder = 0.0
+    impurity = 0.0
     for turn in range(2):
         for i in range(size):
             row = work.ranked_row[i]
@@ -215,17 +215,17 @@ def absolute_of_spread_sides(work, n_groups):
                 here = work.row_side[row]
                 part = work.weights[row] * (share[side] if here == 2 else np.float64(here == side))
                 if turn == 1:
-                    disorder += part * abs(work.ranked_number[i] - median[side])
+                    impurity += part * abs(work.ranked_number[i] - median[side])
                 elif part > 0.0:
                     if 2.0 * below[side] < totals[side]:
                         median[side] = work.ranked_number[i]
                     below[side] += part
-    return disorder
+    return impurity
 
 
 @kernel
 def absolute_of_groups(work, keys, n_groups, home):
-    """Disorder of all groups, each for itself; gaps join group `home`, or form one more if it is negative.
+    """Weighted impurity of all groups, one by one; missing values join group `home`, or form one if it is negative.
 
     Where they stand for all values, a part of them is in every group.
     """
@@ -243,15 +243,15 @@ def absolute_of_groups(work, keys, n_groups, home):
 
 @kernel
 def absolute_of_spread_groups(work, keys, n_groups):
-    """Disorder of all groups, each with its part of the rows without a value."""
+    """Weighted impurity of all groups, each with its part of the rows without a value."""
     weights, sums = work.fenwick_weights, work.fenwick_sums
     clear(weights, work.hi - work.lo + 1)
     clear(sums, work.hi - work.lo + 1)
-    gap_total, gap_sum, portion = gather_gaps(work, keys, n_groups)
-    disorder = 0.0
+    missing_total, missing_sum, portion = gather_missing(work, keys, n_groups)
+    impurity = 0.0
     for g in range(n_groups):
         start, end = work.group_start[g], work.group_start[g + 1]
         total, total_sum = add_rows(work, weights, sums, keys, start, end)
-        disorder += absolute_so_far(work, total + portion * gap_total, total_sum + portion * gap_sum, portion)
+        impurity += absolute_so_far(work, total + portion * missing_total, total_sum + portion * missing_sum, portion)
         forget_rows(work, weights, sums, keys, start, end)
-    return disorder
+    return impurity

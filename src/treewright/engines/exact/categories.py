@@ -9,7 +9,7 @@ import numpy as np
 
 from treewright.encoding.keys import code_of, row_of
 from treewright.engines.criteria import ORDERED, OWN, split_bits
-from treewright.engines.exact.impurity import disorder_of_classes
+from treewright.engines.exact.impurity import impurity_of_classes
 from treewright.engines.exact.layout import (
     CLOSE,
     MULTIWAY,
@@ -25,7 +25,7 @@ from treewright.engines.exact.layout import (
     label_of,
 )
 from treewright.engines.exact.slots import keep_subset, open_slot, slot_floor, tie_width, uses_ratio
-from treewright.engines.exact.thresholds import begin_sides, leaves_gaps_out, rate_sides, score_of, takes_a_side
+from treewright.engines.exact.thresholds import begin_sides, leaves_missing_out, rate_sides, score_of, takes_a_side
 from treewright.engines.missing_values import LEARNED, OWN_BRANCH
 from treewright.runtime.draws import draw_below, draw_bits
 from treewright.runtime.jit import kernel
@@ -106,21 +106,21 @@ def keep_multiway(work, gain, column, missing_branch):
 @kernel
 def rate_branches(work, n_groups, home):
     """Gain of a branch per group, the missing rows in that of group `home` unless it is negative."""
-    disorder = bits = 0.0
+    impurity = bits = 0.0
     for g in range(n_groups):
         weight = 0.0
         for k in range(work.n_classes):
             work.first[k] = work.group_counts[g, k] + (work.missing[k] if g == home else 0.0)
             weight += work.first[k]
-        disorder += disorder_of_classes(work, work.first, weight)
+        impurity += impurity_of_classes(work, work.first, weight)
         bits += split_bits(weight, work.weight)
-    if leaves_gaps_out(work):
+    if leaves_missing_out(work):
         missing_weight = 0.0
         for k in range(work.n_classes):
             missing_weight += work.missing[k]
         bits += split_bits(missing_weight, work.weight)
     work.bits = bits
-    return work.base - disorder
+    return work.base - impurity
 
 
 @kernel
@@ -139,9 +139,9 @@ def best_home(work, n_groups):
         for k in range(work.n_classes):
             work.first[k] = work.group_counts[g, k]
             work.second[k] = work.group_counts[g, k] + work.missing[k]
-        more = disorder_of_classes(work, work.second, weight + missing_weight)
+        more = impurity_of_classes(work, work.second, weight + missing_weight)
         work.bits = bits_alone + split_bits(weight + missing_weight, work.weight) - split_bits(weight, work.weight)
-        score = score_of(work, gain_alone - (more - disorder_of_classes(work, work.first, weight)))
+        score = score_of(work, gain_alone - (more - impurity_of_classes(work, work.first, weight)))
         if score > best_score + tie_width(work):
             best, best_score = g, score
     return best
@@ -177,7 +177,7 @@ def rate_chosen(work, n_groups, column, lighter_first):
         if work.chosen[g]:
             left_rows += move_left(work, g)
     score, gain, missing_left, balance, admissible = rate_sides(work, left_rows)
-    if admissible and not only_gaps(work, column, n_groups):
+    if admissible and not only_missing(work, column, n_groups):
         keep_subset(work, n_groups, score, gain, column, missing_left, lighter_first, balance)
 
 
@@ -273,7 +273,7 @@ def sweep_subsets(work, n_groups, column):
         score, gain, missing_left, balance, admissible = rate_sides(work, left_rows)
         if admissible and (j == 0 or j == n_groups - 2):
             choose_first(work, n_groups, j + 1)
-            admissible = not only_gaps(work, column, n_groups)
+            admissible = not only_missing(work, column, n_groups)
         if score > best_score + width:
             best_score, best_is_admissible = score, admissible
         if not admissible:
@@ -320,7 +320,7 @@ def choose_at_random(work, n_groups):
 
 
 @kernel
-def only_gaps(work, column, n_groups):
+def only_missing(work, column, n_groups):
     """Is one side of the chosen split nothing but the rows without a value, where that is no value of its own?"""
     if work.strategy != LEARNED or work.group_code[n_groups - 1] < work.n_codes[column]:
         return False
@@ -331,7 +331,7 @@ def only_gaps(work, column, n_groups):
 
 
 @kernel
-def gaps_as_group(work):
+def missing_as_group(work):
     """Are the rows without a value a group like the others? So an ordering of the groups stays exact."""
     if not takes_a_side(work):
         return False
@@ -366,7 +366,7 @@ def spread_missing(work, n_groups):
 @kernel
 def search_categories(work, n_groups, column):
     """Rate the splits of a column of categories that the recipe allows."""
-    if gaps_as_group(work) and n_groups > 0:
+    if missing_as_group(work) and n_groups > 0:
         n_groups = add_missing_group(work, n_groups, column)
     if n_groups < 2:
         return

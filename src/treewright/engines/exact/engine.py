@@ -24,7 +24,7 @@ from treewright.engines.exact.workspace import (
     Data,
     Recipe,
     make_arrays,
-    with_more_room,
+    with_more_capacity,
 )
 from treewright.engines.missing_values import SPREADS, SURROGATE
 from treewright.runtime.forms import Run, choose_form
@@ -56,7 +56,7 @@ class GrownSurrogates:
 
 @dataclass(frozen=True)
 class GrownTree:
-    """The arrays of a tree as they leave the growth room; see `tree.Tree` for what each means."""
+    """The arrays of a tree as they leave the engine; see `tree.Tree` for what each means."""
 
     kind: np.ndarray
     column: np.ndarray
@@ -172,10 +172,10 @@ def grow_part(
     fixed = (recipe, data.weighted, data.n_classes, data.target_line, *place, *deferred_sizes, numbers, extras)
     run(grow)(arrays, *fixed)
     while arrays.progress[NODES_WANTED] > 0:
-        arrays = with_more_room(arrays, *arrays.progress[NODES_WANTED:].tolist())
+        arrays = with_more_capacity(arrays, *arrays.progress[NODES_WANTED:].tolist())
         run(grow)(arrays, *fixed)
     if has_refused(arrays):
-        raise RefusedError(arrays.room_of_own[len(arrays.room_of_own) // 2 + 1 :])
+        raise RefusedError(arrays.own_workspace[len(arrays.own_workspace) // 2 + 1 :])
     n_nodes = int(arrays.progress[N_NODES])
     per_node = [getattr(arrays, f"node_{name}")[:n_nodes].copy() for name in Part._fields[:-2]]
     set_words = arrays.set_words[: int(arrays.progress[N_SET_WORDS])].copy()

@@ -38,7 +38,7 @@ MOST_FIGURES = 4096
 # What Weka takes for equal in C4.5, where fractions of rows round.
 CLOSE = 1e-6
 
-# Gains closer than this share of the node's disorder are a tie, and the first column wins.
+# Gains closer than this share of the node's weighted impurity are a tie, and the first column wins.
 TIE = 1e-13
 
 ONE = np.uint64(1)

@@ -1,4 +1,4 @@
-"""Searching the question of a level: the one that leaves the least disorder in all its nodes together.
+"""Searching the question of a level: the one that leaves the least weighted impurity in all its nodes together.
 
 A level is searched column by column. The rows are walked through in the column's order, each moving from the right
 side to the left within its own nodes; only the nodes that a step touches are rated anew, so a column costs one pass
@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from treewright.encoding.keys import CODE_SHIFT, row_of
-from treewright.engines.criteria import POISSON, SQUARED_ERROR, class_disorder, moments_disorder
+from treewright.engines.criteria import POISSON, SQUARED_ERROR, class_impurity, moments_impurity
 from treewright.engines.exact.layout import NONE, ONE_VS_REST, TIE, ZERO, clear
 from treewright.engines.exact.level_surrogates import rows_of
-from treewright.engines.exact.levels import Entries, Level, Question
+from treewright.engines.exact.levels import Entries, Level, LevelSplit
 from treewright.engines.exact.workspace import Data, Recipe
 from treewright.engines.missing_values import EVERY_VALUE, LEAVES_OUT, OWN_BRANCH
 from treewright.runtime.forms import Run
@@ -30,19 +30,22 @@ BETTER_SIDE = np.int64(3)
 
 # What rates a question by the rows with a value only.
 
-# Totals closer than this share of the level's disorder are a tie, and the first column wins.
+# Totals closer than this share of the level's weighted impurity are a tie, and the first column wins.
 TIE_OF_LEVEL = 1e-12
 
 
 @kernel
-def side_disorder(sums, side, n_classes, mean, criterion, scratch):
-    """Disorder of one side of a node: class weights, or weight and sum (from the node's mean for squared error)."""
+def side_impurity(sums, side, n_classes, mean, criterion, scratch):
+    """Weighted impurity of one side of a node.
+
+    Class weights, or weight and sum (from the node's mean for squared error).
+    """
     if n_classes > 0:
         weight = 0.0
         for k in range(n_classes):
             scratch[k] = max(sums[side, k], 0.0)
             weight += scratch[k]
-        return class_disorder(scratch, weight, criterion)
+        return class_impurity(scratch, weight, criterion)
     weight, total = sums[side, 0], sums[side, 1]
     if weight <= 0.0:
         return 0.0
@@ -50,12 +53,12 @@ def side_disorder(sums, side, n_classes, mean, criterion, scratch):
         # Less the sum of squares, which all splits share.
         return -total * total / weight
     # A side of zeros has no deviance; it cannot be forbidden, because it may be only one node's.
-    return moments_disorder(weight, total / weight, 0.0, mean, criterion) if total > 0.0 else 0.0
+    return moments_impurity(weight, total / weight, 0.0, mean, criterion) if total > 0.0 else 0.0
 
 
 @part
-def node_disorder(node, sums, target, gaps_to):
-    """Disorder of both sides of a node, and whether the rows without a value are on the left.
+def node_impurity(node, sums, target, missing_to):
+    """Weighted impurity of both sides of a node, and whether the rows without a value are on the left.
 
     Where they take the better side, it is the heavier one if both are as good, and the left one if both weigh the same.
     """
@@ -68,19 +71,19 @@ def node_disorder(node, sums, target, gaps_to):
         missing_weight += missing[node, k]
     heavier = left_weight >= right_weight
     best, best_left = np.inf, heavier
-    for turn in range(2 if gaps_to == BETTER_SIDE and missing_weight > 0.0 else 1):
+    for turn in range(2 if missing_to == BETTER_SIDE and missing_weight > 0.0 else 1):
         to_left = heavier if turn == 0 else not heavier
-        if gaps_to != BETTER_SIDE:
-            to_left = gaps_to == FIRST_SIDE
-        to_right = not to_left and gaps_to != NO_SIDE
+        if missing_to != BETTER_SIDE:
+            to_left = missing_to == FIRST_SIDE
+        to_right = not to_left and missing_to != NO_SIDE
         for k in range(left.shape[1]):
             sides[0, k] = known[node, k] - left[node, k] + (missing[node, k] if to_right else 0.0)
             sides[1, k] = left[node, k] + (missing[node, k] if to_left else 0.0)
-        disorder = side_disorder(sides, ZERO, n_classes, means[node], criterion, scratch) + side_disorder(
+        impurity = side_impurity(sides, ZERO, n_classes, means[node], criterion, scratch) + side_impurity(
             sides, SECOND_SIDE, n_classes, means[node], criterion, scratch
         )
-        if turn == 0 or disorder < best - TIE * abs(best):
-            best, best_left = disorder, to_left
+        if turn == 0 or impurity < best - TIE * abs(best):
+            best, best_left = impurity, to_left
     return best, best_left
 
 
@@ -138,8 +141,8 @@ def begin_level(line, starts, n_groups, by_value, entries, target, totals, sums,
 
 
 @part
-def rate_marked(line, start, end, mark, by_value, entries, target, sums, rated, marks, n_values, gaps_to, keep):
-    """What the disorder of the marked nodes changes by, now that the rows start..end-1 are on the left."""
+def rate_marked(line, start, end, mark, by_value, entries, target, sums, rated, marks, n_values, missing_to, keep):
+    """What the weighted impurity of the marked nodes changes by, now that the rows start..end-1 are on the left."""
     first, nodes, _ = entries
     left, _, missing, _, _ = sums
     moved = 0.0
@@ -152,7 +155,7 @@ def rate_marked(line, start, end, mark, by_value, entries, target, sums, rated, 
             marks[node] = -1
             for k in range(left.shape[1] if by_value else 0):
                 left[node, k] += missing[node, k] / n_values[node]
-            after, _ = node_disorder(node, sums, target, gaps_to)
+            after, _ = node_impurity(node, sums, target, missing_to)
             moved += after - rated[node]
             if keep:
                 rated[node] = after
@@ -177,7 +180,7 @@ def search_level(
     order,
     n_groups,
     alone,
-    gaps_to,
+    missing_to,
     by_value,
     entries,
     target,
@@ -186,58 +189,64 @@ def search_level(
     rated,
     marks,
     n_values,
-    disorders,
+    impurities,
 ):
-    """Rate the cuts of one column for all nodes of a level: the disorder after each; returns that without a cut.
+    """Rate the cuts of one column for all nodes of a level: the weighted impurity after each. Returns that of no cut.
 
     `line` is the column sorted, group g of equal values its entries starts[g] to starts[g+1]-1, and the rows without
     a value come after the last group. The groups move to the left in the given order; if `alone`, each goes back
     before the next one moves. If `by_value`, each row without a value stands for one of every value in its node.
     """
     begin_level(line, starts, n_groups, by_value, entries, target, totals, sums, marks, n_values)
-    disorder = 0.0
+    impurity = 0.0
     for node in range(len(rated)):
-        rated[node], _ = node_disorder(node, sums, target, gaps_to)
-        disorder += rated[node]
-    before = disorder
-    for j in range(len(disorders)):
+        rated[node], _ = node_impurity(node, sums, target, missing_to)
+        impurity += rated[node]
+    before = impurity
+    for j in range(len(impurities)):
         start, end = starts[order[j]], starts[order[j] + 1]
         for i in range(start, end):
             add_row(sums[0], np.int64(row_of(line[i])), entries, target, marks, np.int64(j))
         moved = rate_marked(
-            line, start, end, j, by_value, entries, target, sums, rated, marks, n_values, gaps_to, not alone
+            line, start, end, j, by_value, entries, target, sums, rated, marks, n_values, missing_to, not alone
         )
-        disorders[j] = disorder + moved
+        impurities[j] = impurity + moved
         if alone:
             take_back(line, start, end, entries, sums[0])
         else:
-            disorder += moved
+            impurity += moved
     return before
 
 
 @entry
-def lowest(disorders, tie):
-    """The position of the lowest disorder; one that is lower by no more than the tie does not count as lower."""
+def lowest(impurities, tie):
+    """The position of the lowest weighted impurity.
+
+    One that is lower by no more than the tie does not count as lower.
+    """
     best = ZERO
-    for j in range(1, len(disorders)):
-        if disorders[j] < disorders[best] - tie:
+    for j in range(1, len(impurities)):
+        if impurities[j] < impurities[best] - tie:
             best = np.int64(j)
     return best
 
 
-def best_question(
+def best_level_split(
     run: Run, data: Data, entries: Entries, level: Level, recipe: Recipe, n_threads: int
-) -> Question | None:
-    """The question with the lowest disorder after it, the first column's in a tie; None if nothing can be parted."""
+) -> LevelSplit | None:
+    """The question with the lowest weighted impurity after it, the first column's in a tie.
 
-    def search(column: int) -> Question | None:
+    None if nothing can be parted.
+    """
+
+    def search(column: int) -> LevelSplit | None:
         return best_cut(run, data, entries, level, recipe, column)
 
     best = None
     tie = TIE_OF_LEVEL * float(level.spread.sum())
-    for question in run_parallel(search, range(len(data.n_codes)), n_threads):
-        if question is not None and (best is None or question.disorder < best.disorder - tie):
-            best = question
+    for split in run_parallel(search, range(len(data.n_codes)), n_threads):
+        if split is not None and (best is None or split.impurity < best.impurity - tie):
+            best = split
     return best
 
 
@@ -249,7 +258,7 @@ class Groups:
     codes: np.ndarray
     order: np.ndarray
     alone: bool  # one against all others, rather than one after the other
-    has_gaps: bool
+    has_missing: bool
 
     @property
     def n_cuts(self) -> int:
@@ -280,9 +289,9 @@ def _order_of_groups(data: Data, entries: Entries, line: np.ndarray, starts: np.
     weight = np.add.reduceat(weights[rows[: starts[-1]]], starts[:-1])
     total = np.add.reduceat((weights * goal)[rows[: starts[-1]]], starts[:-1])
     if by_value:
-        gaps = rows[starts[-1] :]
-        weight += weights[gaps].sum() / len(weight)
-        total += (weights * goal)[gaps].sum() / len(weight)
+        missing_values = rows[starts[-1] :]
+        weight += weights[missing_values].sum() / len(weight)
+        total += (weights * goal)[missing_values].sum() / len(weight)
     return np.argsort(total / weight, kind="stable")
 
 
@@ -291,72 +300,79 @@ def _weights_of_rows(data: Data, entries: Entries) -> np.ndarray:
     return np.bincount(entries.rows, entries.weights, minlength=len(data.rows))
 
 
-def best_cut(run: Run, data: Data, entries: Entries, level: Level, recipe: Recipe, column: int) -> Question | None:
+def best_cut(run: Run, data: Data, entries: Entries, level: Level, recipe: Recipe, column: int) -> LevelSplit | None:
     """The best question about one column."""
     groups = group_column(data, entries, recipe, column)
     # Whether there is a value at all is one more question about numbers; for categories, missing is one of them.
-    asks_for_gaps = recipe.strategy == OWN_BRANCH and groups.has_gaps
-    if len(groups.codes) + asks_for_gaps < 2:
+    tests_missing = recipe.strategy == OWN_BRANCH and groups.has_missing
+    if len(groups.codes) + tests_missing < 2:
         return None
     tie = TIE_OF_LEVEL * float(level.spread.sum())
-    gaps_to = np.zeros(groups.n_cuts + asks_for_gaps, dtype=np.int64)
-    if asks_for_gaps:
+    missing_to = np.zeros(groups.n_cuts + tests_missing, dtype=np.int64)
+    if tests_missing:
         with_first, _ = rate_cuts(run, data, entries, level, recipe, groups, column, FIRST_SIDE)
-        disorders, before = rate_cuts(run, data, entries, level, recipe, groups, column, SECOND_SIDE)
+        impurities, before = rate_cuts(run, data, entries, level, recipe, groups, column, SECOND_SIDE)
         weights = _weights_of_rows(data, entries)[rows_of(data.keys[column])]
         passed = np.cumsum(np.add.reduceat(weights[: groups.starts[-1]], groups.starts[:-1]))
         heavier_first = 2.0 * passed >= passed[-1]
-        to_second = np.where(np.abs(with_first - disorders) <= tie, ~heavier_first, disorders < with_first)
+        to_second = np.where(np.abs(with_first - impurities) <= tie, ~heavier_first, impurities < with_first)
         to_second[-1] = True
-        disorders, gaps_to = np.where(to_second, disorders, with_first), to_second.astype(np.int64)
+        impurities, missing_to = np.where(to_second, impurities, with_first), to_second.astype(np.int64)
     else:
         side = NO_SIDE if LEAVES_OUT[recipe.strategy] or recipe.strategy == EVERY_VALUE else BETTER_SIDE
-        disorders, before = rate_cuts(run, data, entries, level, recipe, groups, column, side)
-    at = int(run(lowest)(disorders, tie))
-    disorder = float(disorders[at])
+        impurities, before = rate_cuts(run, data, entries, level, recipe, groups, column, side)
+    at = int(run(lowest)(impurities, tie))
+    impurity = float(impurities[at])
     if LEAVES_OUT[recipe.strategy]:
-        disorder += float(level.spread.sum()) - before
+        impurity += float(level.spread.sum()) - before
     elif recipe.criterion in (SQUARED_ERROR, POISSON):
-        disorder += float(level.spread.sum())
-    return _question(data, groups, column, at, disorder, int(gaps_to[at]))
+        impurity += float(level.spread.sum())
+    return _level_split(data, groups, column, at, impurity, int(missing_to[at]))
 
 
-def _question(data: Data, groups: Groups, column: int, at: int, disorder: float, gaps_to: int) -> Question:
+def _level_split(data: Data, groups: Groups, column: int, at: int, impurity: float, missing_to: int) -> LevelSplit:
     """The question of one cut. Rows without a value alone on one side are the first, so that every category is not."""
     n_codes = int(data.n_codes[column])
     if data.is_number[column]:
-        return Question(column, disorder, int(groups.codes[at]), np.empty(0, bool), gaps_to)
+        return LevelSplit(column, impurity, int(groups.codes[at]), np.empty(0, bool), missing_to)
     first = np.zeros(n_codes + 1, dtype=bool)
     first[groups.codes[groups.order[[at]] if groups.alone else groups.order[: at + 1]]] = True
     occurs = np.zeros(n_codes + 1, dtype=bool)
     occurs[groups.codes] = True
     if occurs[n_codes] and not first[n_codes] and first[occurs].sum() == occurs.sum() - 1:
         first = ~first & occurs
-    return Question(column, disorder, -1, first, int(not first[n_codes]))
+    return LevelSplit(column, impurity, -1, first, int(not first[n_codes]))
 
 
 def rate_cuts(
-    run: Run, data: Data, entries: Entries, level: Level, recipe: Recipe, groups: Groups, column: int, gaps_to: np.int64
+    run: Run,
+    data: Data,
+    entries: Entries,
+    level: Level,
+    recipe: Recipe,
+    groups: Groups,
+    column: int,
+    missing_to: np.int64,
 ) -> tuple[np.ndarray, float]:
-    """The disorder after each cut of a column, and that without any."""
+    """The weighted impurity after each cut of a column, and that without any."""
     n_nodes, width = level.totals.shape
-    disorders = np.empty(groups.n_cuts + (gaps_to in (FIRST_SIDE, SECOND_SIDE)))
-    room = [np.empty((size, width)) for size in (n_nodes, n_nodes, n_nodes, 2)]
+    impurities = np.empty(groups.n_cuts + (missing_to in (FIRST_SIDE, SECOND_SIDE)))
+    workspace = [np.empty((size, width)) for size in (n_nodes, n_nodes, n_nodes, 2)]
     before = run(search_level)(
         data.keys[column],
         groups.starts,
         groups.order,
         len(groups.codes),
         groups.alone,
-        gaps_to,
+        missing_to,
         recipe.strategy == EVERY_VALUE,
         (entries.first, entries.nodes, entries.weights),
         (data.classes, data.numbers, level.means, data.n_classes, recipe.criterion),
         level.totals,
-        (*room, np.empty(max(data.n_classes, 1))),
+        (*workspace, np.empty(max(data.n_classes, 1))),
         np.empty(n_nodes),
         np.empty(n_nodes, np.int64),
         np.empty(n_nodes, np.int64),
-        disorders,
+        impurities,
     )
-    return disorders, float(before)
+    return impurities, float(before)

@@ -17,7 +17,7 @@ from treewright.runtime.forms import Run
 
 
 @dataclass(frozen=True, eq=False)
-class StandIn:
+class LevelSurrogate:
     """A column that tells the branch of rows for which the split itself cannot."""
 
     column: int
@@ -38,25 +38,27 @@ class StandIn:
 
 
 @dataclass(frozen=True, eq=False)
-class StandIns:
+class LevelSurrogates:
     """The surrogates of one split, best first, and the way of most rows."""
 
-    found: tuple[StandIn, ...]
+    found: tuple[LevelSurrogate, ...]
     heaviest: int
     majority: float  # the share of rows with a value that go there
 
     def settle(self, values: np.ndarray, way: np.ndarray, n_ways: int) -> np.ndarray:
         """The branch of every row: that of its own value, or of the first surrogate that tells, or of most rows."""
         settled = np.array(way, dtype=np.int64)
-        for stand_in in self.found:
+        for surrogate in self.found:
             left = np.flatnonzero(settled == n_ways)
-            told = stand_in.ask(values[left, stand_in.column])
+            told = surrogate.ask(values[left, surrogate.column])
             settled[left[told >= 0]] = told[told >= 0]
         settled[settled == n_ways] = self.heaviest
         return settled
 
 
-def find_stand_ins(run: Run, data: Data, lines: np.ndarray, way: np.ndarray, n_ways: int, asked: int) -> StandIns:
+def find_level_surrogates(
+    run: Run, data: Data, lines: np.ndarray, way: np.ndarray, n_ways: int, asked: int
+) -> LevelSurrogates:
     """The surrogates of a split by the column asked, of rows that stand sorted in a line per column.
 
     `way` tells the branch of each row of the table, `n_ways` where the split cannot.
@@ -84,7 +86,9 @@ def find_stand_ins(run: Run, data: Data, lines: np.ndarray, way: np.ndarray, n_w
         found,
     )
     heaviest, majority = int(found[n_columns, 0]), float(found[n_columns, 1])
-    return StandIns(tuple(_read(data, words, found, column) for column in _best(found[:-1, 0])), heaviest, majority)
+    return LevelSurrogates(
+        tuple(_read(data, words, found, column) for column in _best(found[:-1, 0])), heaviest, majority
+    )
 
 
 def rows_of(line: np.ndarray) -> np.ndarray:
@@ -113,21 +117,21 @@ def _best(agreements: np.ndarray) -> list[int]:
     return best[:MOST_SURROGATES]
 
 
-def _read(data: Data, words: np.ndarray, found: np.ndarray, column: int) -> StandIn:
+def _read(data: Data, words: np.ndarray, found: np.ndarray, column: int) -> LevelSurrogate:
     cut, after, low, high, start = found[column, 1:].astype(np.int64).tolist()
     if not data.is_number[column]:
         pairs = words[start + 1 : start + 1 + 2 * int(words[start])].astype(np.int64)
-        return StandIn(column, float(found[column, 0]), np.nan, 0, 0, pairs[::2], pairs[1::2])
+        return LevelSurrogate(column, float(found[column, 0]), np.nan, 0, 0, pairs[::2], pairs[1::2])
     first = int(data.value_start[column])
     threshold = data.values[first + cut]
     if not data.fixed_cuts[column]:
         threshold = midpoint(threshold, data.values[first + after])
     none = np.empty(0, np.int64)
-    return StandIn(column, float(found[column, 0]), float(threshold), low, high, none, none)
+    return LevelSurrogate(column, float(found[column, 0]), float(threshold), low, high, none, none)
 
 
-def gather_stand_ins(
-    splits: Sequence[StandIns | None], n_nodes: Sequence[int], first_word: int
+def gather_level_surrogates(
+    splits: Sequence[LevelSurrogates | None], n_nodes: Sequence[int], first_word: int
 ) -> tuple[GrownSurrogates, np.ndarray]:
     """The arrays of the surrogates, and the words of their maps, which stand from `first_word` on.
 

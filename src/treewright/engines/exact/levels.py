@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from treewright.engines.criteria import POISSON, class_disorder
-from treewright.engines.exact.level_surrogates import StandIns
+from treewright.engines.criteria import POISSON, class_impurity
+from treewright.engines.exact.level_surrogates import LevelSurrogates
 from treewright.engines.exact.workspace import Data
 
 
@@ -31,27 +31,27 @@ class Entries:
 
     def spread(self, side: np.ndarray, shares: np.ndarray, whole: bool, n_rows: int) -> Entries:
         """Those on side 2 in both nodes below their own, with the share that each takes, or `whole`."""
-        is_gap = side == 2
-        taken = np.repeat(np.arange(len(side)), np.where(is_gap, 2, 1))
+        is_missing = side == 2
+        taken = np.repeat(np.arange(len(side)), np.where(is_missing, 2, 1))
         to = side[taken]
-        is_gap = is_gap[taken]
-        to[is_gap] = np.tile([0, 1], int(is_gap.sum()) // 2)
+        is_missing = is_missing[taken]
+        to[is_missing] = np.tile([0, 1], int(is_missing.sum()) // 2)
         nodes = 2 * self.nodes[taken] + to
-        share = np.where(is_gap, shares[nodes], 1.0)
+        share = np.where(is_missing, shares[nodes], 1.0)
         kept = share > 0.0
         weights = self.weights[taken] * (1.0 if whole else share)
         return Entries.of(self.rows[taken[kept]], nodes[kept], weights[kept], n_rows)
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
+class LevelSplit:
     """What a level asks: a column, and the codes of it that go to the first side."""
 
     column: int
-    disorder: float  # of the level after it
+    impurity: float  # of the level after it
     cut: int  # of a numeric column: the last code on the first side
     first: np.ndarray  # of a column of categories: is each code on the first side? The last is that of missing values
-    gaps_to: int  # the side of missing values, where the level decides it
+    missing_to: int  # the side of missing values, where the level decides it
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,10 +65,10 @@ class Level:
     spread: np.ndarray  # impurity times weight
     is_pure: bool
     share: np.ndarray  # the part of its parent's rows without a value that comes to each node
-    question: Question | None = None
+    split: LevelSplit | None = None
     missing_branch: np.ndarray | None = None
     gained: np.ndarray | None = None  # by the rows with a value, where only they are rated
-    stand_ins: StandIns | None = None
+    level_surrogates: LevelSurrogates | None = None
 
     @classmethod
     def of(cls, data: Data, entries: Entries, share: np.ndarray, criterion: int) -> Level:
@@ -82,7 +82,7 @@ class Level:
         if data.n_classes > 0:
             cell = nodes * data.n_classes + data.classes[entries.rows]
             totals = np.bincount(cell, weights, minlength=n_nodes * data.n_classes).reshape(n_nodes, data.n_classes)
-            spread = np.array([class_disorder(line, line.sum(), criterion) for line in totals])
+            spread = np.array([class_impurity(line, line.sum(), criterion) for line in totals])
             return cls(totals, np.zeros(n_nodes), rows, weight, spread, not (np.sort(totals)[:, :-1] > 0).any(), share)
         numbers = data.numbers[entries.rows]
         mean = sums(weights * numbers) / np.where(weight > 0, weight, 1.0)

@@ -31,7 +31,7 @@ from treewright.engines.exact.partition import (
     take_shares,
 )
 from treewright.engines.exact.search import measure_classes, measure_numbers, search_node
-from treewright.engines.exact.surrogates import find_surrogates, settle_gaps
+from treewright.engines.exact.surrogates import find_surrogates, settle_missing
 from treewright.engines.exact.workspace import add_node, close_work, open_work
 from treewright.engines.missing_values import OWN_BRANCH, SPREADS, SURROGATE
 from treewright.runtime.draws import draw_below, seed_of_branch
@@ -84,7 +84,7 @@ def stand_at(work, node, numbers):
     work.lo, work.hi = lo, hi
     work.weight = work.node_weight[node]
     work.spread = work.node_spread[node]
-    work.disorder = 0.0 if work.criterion == POISSON else work.spread
+    work.impurity = 0.0 if work.criterion == POISSON else work.spread
     work.mean = work.node_mean[node]
     work.min_leaf_weight = 0.0
     if numbers is None:
@@ -203,20 +203,20 @@ def divide(work, node, numbers, extras):
     n_children = np.int64(work.node_n_children[node])
     if extras is not None and work.strategy == SURROGATE:
         find_surrogates(work, node)
-        settle_gaps(work, node)
-    n_gaps = work.sizes[n_children]
+        settle_missing(work, node)
+    n_missing = work.sizes[n_children]
     divide_rows(work, node)
     if work.target_line >= 0:
         divide_line(work, node, work.target_line)
     first = work.n_nodes
     work.node_first_child[node] = first
-    end = place_branches(work, node) if n_gaps > 0 else work.node_hi[node]
-    lo = work.starts[0] if n_gaps > 0 else work.node_lo[node]
+    end = place_branches(work, node) if n_missing > 0 else work.node_hi[node]
+    lo = work.starts[0] if n_missing > 0 else work.node_lo[node]
     some_open = False
     for b in range(n_children):
         size = work.sizes[b]
-        if n_gaps > 0 and work.branch_share[b] > 0.0:
-            size += n_gaps
+        if n_missing > 0 and work.branch_share[b] > 0.0:
+            size += n_missing
         seed = seed_of_branch(work.node_seed[node], b)
         child = add_node(work, lo, lo + size, work.node_depth[node] + 1, seed)
         if spreads(work):
@@ -229,8 +229,8 @@ def divide(work, node, numbers, extras):
     if some_open:
         divide_columns(work, node)
     binary = work.node_kind[node] != MULTIWAY_SPLIT
-    if work.n_gaps_here == 0 and binary and work.strategy != SURROGATE and not spreads(work):
-        # No row tells which side is better for gaps: they follow the heavier one.
+    if work.n_missing_here == 0 and binary and work.strategy != SURROGATE and not spreads(work):
+        # No row tells which side is better for missing values: they follow the heavier one.
         work.node_missing[node] = 0 if work.node_weight[first] >= work.node_weight[first + 1] else 1
     work.n_positions = max(work.n_positions, end)
     return first

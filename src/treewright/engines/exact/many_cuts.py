@@ -12,17 +12,17 @@ from treewright.encoding.keys import code_of, row_of
 from treewright.engines.criteria import (
     BY_SIDES,
     OWN,
-    class_disorder,
+    class_impurity,
     join_moments,
-    moments_disorder,
+    moments_impurity,
 )
-from treewright.engines.exact.impurity import ask_all, disorder_of_moments
+from treewright.engines.exact.impurity import ask_all, impurity_of_moments
 from treewright.engines.exact.layout import LINE, NO, ONE, ZERO, clear, label_of
 from treewright.engines.exact.slots import keep_cut, slot_floor, tie_width
 from treewright.engines.exact.thresholds import (
     begin_sides,
-    leaves_gaps_out,
-    rate_gaps_apart,
+    leaves_missing_out,
+    rate_missing_apart,
     spreads_over_values,
     takes_a_side,
 )
@@ -58,7 +58,7 @@ def queue_sides(figures, place, left, known, n_classes):
 
 
 @kernel
-def add_gaps(figures, place, missing, n_classes):
+def add_missing(figures, place, missing, n_classes):
     """Let the rows without a value join a side; returns their weight."""
     weight = 0.0
     for k in range(n_classes):
@@ -81,23 +81,23 @@ def queue_cut(queue, place, cut, sides, n_classes, sided):
     weights[place], weights[place + ONE] = queue_sides(figures, place * n_classes, left, known, n_classes)
     if not sided:
         return place + TWO_SIDES
-    weights[place] += add_gaps(figures, place * n_classes, missing, n_classes)
+    weights[place] += add_missing(figures, place * n_classes, missing, n_classes)
     place += TWO_SIDES
     codes[place] = cut[2]
     weights[place], weights[place + ONE] = queue_sides(figures, place * n_classes, left, known, n_classes)
-    weights[place + ONE] += add_gaps(figures, (place + ONE) * n_classes, missing, n_classes)
+    weights[place + ONE] += add_missing(figures, (place + ONE) * n_classes, missing, n_classes)
     return place + TWO_SIDES
 
 
 @kernel
 def measure_queue(work, n_sides):
-    """Write the disorder of each side that waits into `answers`."""
-    figures, weights, answers, totals = work.figures, work.side_weights, work.answers, work.totals
+    """Write the weighted impurity of each side that waits into `impurities`."""
+    figures, weights, impurities, totals = work.figures, work.side_weights, work.impurities, work.totals
     n_classes, criterion = np.uint64(work.n_classes), work.criterion
     if criterion != OWN:
         for side in range(n_sides):
             start = side * n_classes
-            answers[side] = class_disorder(figures[start : start + n_classes], weights[side], criterion)
+            impurities[side] = class_impurity(figures[start : start + n_classes], weights[side], criterion)
         return
     if work.weighted:
         for side in range(n_sides):
@@ -107,17 +107,23 @@ def measure_queue(work, n_sides):
                     figures[side * n_classes + k] = totals[k]
     ask_all(work, figures, np.int64(n_sides))
     for side in range(n_sides):
-        answers[side] *= weights[side]
+        impurities[side] *= weights[side]
 
 
 @kernel
 def rate_queue(work, column, n_sides, known_rows, sided):
     """Rate the cuts that wait, in their order."""
     measure_queue(work, n_sides)
-    answers, weights, codes, base, floor = work.answers, work.side_weights, work.cut_codes, work.base, slot_floor(work)
+    impurities, weights, codes, base, floor = (
+        work.impurities,
+        work.side_weights,
+        work.cut_codes,
+        work.base,
+        slot_floor(work),
+    )
     for left in range(NO_ROWS, n_sides, FOUR_SIDES if sided else TWO_SIDES):
         right = left + ONE
-        gain = base - (answers[left] + answers[right])
+        gain = base - (impurities[left] + impurities[right])
         to_left = weights[left] >= weights[right]
         if sided:
             gain, to_left = better_way(work, left, gain, known_rows)
@@ -129,9 +135,9 @@ def rate_queue(work, column, n_sides, known_rows, sided):
 @kernel
 def better_way(work, place, gain_left, known_rows):
     """Gain of a cut that waits with the rows without a value on the better side; is that the left?"""
-    answers, weights = work.answers, work.side_weights
+    impurities, weights = work.impurities, work.side_weights
     left, right = place + TWO_SIDES, place + TWO_SIDES + ONE
-    gain_right = work.base - (answers[left] + answers[right])
+    gain_right = work.base - (impurities[left] + impurities[right])
     left_rows = work.cut_codes[left]
     heavier = weights[left] >= weights[place + ONE]
     return choose_side(work, gain_left, gain_right, left_rows, known_rows - left_rows, heavier)
@@ -164,7 +170,7 @@ def scan_keys_many(work, keys, column):
     for i in range(known_rows, len(keys)):
         work.missing[label_of(keys[i], work)] += work.weights[row_of(keys[i])]
     begin_sides(work, ZERO)
-    n, n_classes, room = np.uint64(known_rows), np.uint64(work.n_classes), np.uint64(len(work.cut_codes))
+    n, n_classes, workspace = np.uint64(known_rows), np.uint64(work.n_classes), np.uint64(len(work.cut_codes))
     margin, more = np.uint64(work.min_samples_leaf), np.uint64(work.n_missing if sided else ZERO)
     weighted, weights, left = work.weighted, work.weights, work.left
     queue, sides = (work.figures, work.side_weights, work.cut_codes), (left, work.known, work.missing)
@@ -175,13 +181,13 @@ def scan_keys_many(work, keys, column):
         if code != previous:
             if i + more >= margin and n - i + more >= margin:
                 place = queue_cut(queue, place, (previous, code, np.int64(i)), sides, n_classes, sided)
-                if place == room:
+                if place == workspace:
                     rate_queue(work, column, place, known_rows, sided)
                     place = NO_ROWS
             previous = code
         left[label_of(key, work)] += weights[row_of(key)] if weighted else 1.0
     rate_queue(work, column, place, known_rows, sided)
-    rate_gaps_apart(work, column, known_rows)
+    rate_missing_apart(work, column, known_rows)
 
 
 @kernel
@@ -193,21 +199,21 @@ def scan_counts_many(work, column):
     for k in range(work.n_classes):
         work.missing[k] = counts[work.n_codes[column], k] if work.n_missing > 0 else 0.0
     begin_sides(work, ZERO)
-    n_classes, room = np.uint64(work.n_classes), np.uint64(len(work.cut_codes))
+    n_classes, workspace = np.uint64(work.n_classes), np.uint64(len(work.cut_codes))
     more = work.n_missing if sided else ZERO
     left_rows, place = ZERO, NO_ROWS
     for p in range(work.n_present):
         code = present[p]
         if p > 0 and left_rows + more >= margin and known_rows - left_rows + more >= margin:
             place = queue_cut(queue, place, (present[p - 1], code, left_rows), sides, n_classes, sided)
-            if place == room:
+            if place == workspace:
                 rate_queue(work, column, place, known_rows, sided)
                 place = NO_ROWS
         left_rows += work.code_rows[code]
         for k in range(n_classes):
             left[k] += counts[code, k]
     rate_queue(work, column, place, known_rows, sided)
-    rate_gaps_apart(work, column, known_rows)
+    rate_missing_apart(work, column, known_rows)
 
 
 @kernel
@@ -218,14 +224,17 @@ def queue_side(figures, place, weight, mean, squares):
 
 @kernel
 def measure_sides(work, start, n_waiting, out, at, backward):
-    """Write the disorders of the sides that wait from `start` on into `out`, from `at` on; returns the next place."""
-    answers, side_weights, moments, criterion = work.answers, work.side_weights, work.moments, work.criterion
+    """Write the weighted impurities of the sides that wait from `start` on into `out`, from `at` on.
+
+    Returns the next place.
+    """
+    impurities, side_weights, moments, criterion = work.impurities, work.side_weights, work.moments, work.criterion
     weights, means = work.figures[start:LINE], work.figures[LINE + start : 2 * LINE]
     squares = work.figures[2 * LINE + start :]
     n, step = np.int64(n_waiting), np.int64(-1 if backward else 1)
     if criterion != OWN:
         for c in range(n):
-            out[at + step * c] = moments_disorder(weights[c], means[c], squares[c], work.mean, criterion)
+            out[at + step * c] = moments_impurity(weights[c], means[c], squares[c], work.mean, criterion)
         return at + step * n
     for c in range(n):
         side_weights[c] = weights[c]
@@ -238,7 +247,7 @@ def measure_sides(work, start, n_waiting, out, at, backward):
         squares[c] /= weights[c]
     ask_all(work, work.figures[start:], n)
     for c in range(n):
-        out[at + step * c] = side_weights[c] * answers[c]
+        out[at + step * c] = side_weights[c] * impurities[c]
     return at + step * n
 
 
@@ -271,7 +280,7 @@ def scan_keys_moments(work, keys, column):
     value take a side, each side is measured with them as well.
     """
     known_rows, sided = len(keys) - work.n_missing, takes_a_side(work)
-    gaps = moments_of(work, keys, known_rows, len(keys))
+    missing_values = moments_of(work, keys, known_rows, len(keys))
     n, margin, more = np.uint64(known_rows), np.uint64(work.min_samples_leaf), np.uint64(work.n_missing if sided else 0)
     weighted, weights, numbers, figures = work.weighted, work.weights, work.numbers, work.figures
     weight_before = work.weight_before
@@ -299,13 +308,13 @@ def scan_keys_moments(work, keys, column):
                 queue_side(figures, low_waiting, low_weight, low_mean, low_squares)
                 weight_before[n_before + np.int64(low_waiting)] = low_weight
                 if sided:
-                    joined = join_moments(low_weight, low_mean, low_squares, *gaps)
+                    joined = join_moments(low_weight, low_mean, low_squares, *missing_values)
                     queue_side(figures, TWO_QUARTERS + low_waiting, *joined)
                 low_waiting += ONE
             if code_of(keys[j]) != code_of(keys[j - ONE]):
                 queue_side(figures, QUARTER + high_waiting, high_weight, high_mean, high_squares)
                 if sided:
-                    joined = join_moments(high_weight, high_mean, high_squares, *gaps)
+                    joined = join_moments(high_weight, high_mean, high_squares, *missing_values)
                     queue_side(figures, THREE_QUARTERS + high_waiting, *joined)
                 high_waiting += ONE
         if max(low_waiting, high_waiting) == QUARTER or j == ONE:
@@ -317,18 +326,18 @@ def scan_keys_moments(work, keys, column):
             low_waiting = high_waiting = NO_ROWS
     last = row_of(keys[known_rows - 1])
     known = join_moments(low_weight, low_mean, low_squares, weights[last], numbers[last], 0.0)
-    if leaves_gaps_out(work):
-        work.base = disorder_of_moments(work, *known)
+    if leaves_missing_out(work):
+        work.base = impurity_of_moments(work, *known)
     rate_cuts_between(work, keys, column, n_before, known[0])
     if work.strategy == OWN_BRANCH and min(known_rows, work.n_missing) >= max(work.min_samples_leaf, 1):
-        gain = work.disorder - (disorder_of_moments(work, *known) + disorder_of_moments(work, *gaps))
+        gain = work.impurity - (impurity_of_moments(work, *known) + impurity_of_moments(work, *missing_values))
         if gain > -np.inf:
             keep_cut(work, gain, gain, column, work.n_codes[column] - 1, work.n_codes[column], NO, ZERO)
 
 
 @kernel
 def rate_cuts_between(work, keys, column, n_cuts, known_weight):
-    """Rate the cuts of which `before` has the disorder of one side and `after`, from the last on, that of the other."""
+    """Rate the cuts, given the weighted impurity of one side in `before`, of the other (backwards) in `after`."""
     n, margin, sided = np.uint64(len(keys) - work.n_missing), np.uint64(work.min_samples_leaf), takes_a_side(work)
     floor, base, more = slot_floor(work), work.base, np.uint64(work.n_missing if sided else 0)
     before, after, before_with, after_with = work.before[0], work.after[0], work.before[1], work.after[1]

@@ -23,17 +23,17 @@ from treewright.engines.exact.categories import (
     choose_bits,
     choose_first,
     enough_branches,
-    gaps_as_group,
     heaviest_group,
     keep_multiway,
-    only_gaps,
+    missing_as_group,
+    only_missing,
     sort_groups,
 )
-from treewright.engines.exact.impurity import disorder_of_moments
+from treewright.engines.exact.impurity import impurity_of_moments
 from treewright.engines.exact.layout import MULTIWAY, NO, NONE, ONE, ONE_VS_REST, TWO, YES, ZERO, clear
 from treewright.engines.exact.many_cuts import NO_ROWS, measure_sides, queue_side
 from treewright.engines.exact.slots import keep_cut, keep_subset, slot_floor, tie_width
-from treewright.engines.exact.thresholds import draw_cut, leaves_gaps_out, spreads_over_values, takes_a_side
+from treewright.engines.exact.thresholds import draw_cut, leaves_missing_out, spreads_over_values, takes_a_side
 from treewright.engines.missing_values import OWN_BRANCH
 from treewright.runtime.jit import kernel
 
@@ -43,12 +43,12 @@ MOST_HOMES = 64
 
 @kernel
 def begin_squared(work, missing_weight, missing_sum):
-    """What the hot loops of squared error need: what to subtract from the sides' terms, and if gaps take a side.
+    """What the hot loops of squared error need: a term to subtract from the sides', and if missing values take a side.
 
     A side's term is its sum squared over its weight. Targets are taken from the node's mean, so the sums of all rows
     cancel; those of the known rows alone do not.
     """
-    if not leaves_gaps_out(work):
+    if not leaves_missing_out(work):
         return 0.0
     return missing_sum * missing_sum / (work.weight - missing_weight)
 
@@ -60,7 +60,7 @@ def squared_gain(left_sum, left_weight, right_sum, right_weight):
 
 @kernel
 def rate_squared(work, column, previous, code, left, missing, rows, base, floor):
-    """Rate a cut for squared error in a column with gaps; returns the floor that the next one must pass.
+    """Rate a cut for squared error in a column with missing values; returns the floor that the next one must pass.
 
     `left` and `missing` are weight and centred sum, `rows` the known rows on both sides.
     """
@@ -70,7 +70,7 @@ def rate_squared(work, column, previous, code, left, missing, rows, base, floor)
     margin, n_missing = work.min_samples_leaf, work.n_missing
     right_weight, right_sum = work.weight - missing_weight - left_weight, -missing_sum - left_sum
     to_left = left_weight >= right_weight
-    if leaves_gaps_out(work):
+    if leaves_missing_out(work):
         gain = squared_gain(left_sum, left_weight, right_sum, right_weight) - base
         allowed = min(left_rows, right_rows) >= margin
     else:
@@ -90,7 +90,7 @@ def rate_squared(work, column, previous, code, left, missing, rows, base, floor)
 
 
 @kernel
-def rate_gaps_apart_squared(work, column, known_rows, missing_weight, missing_sum):
+def rate_missing_apart_squared(work, column, known_rows, missing_weight, missing_sum):
     """Rate the split of all rows with a value from those without, for squared error."""
     smaller = min(known_rows, work.n_missing)
     if work.strategy != OWN_BRANCH or smaller < max(work.min_samples_leaf, 1):
@@ -105,7 +105,7 @@ def scan_keys_squared(work, keys, column):
     """Rate all cuts of a sorted column for squared error."""
     floor = slot_floor(work)
     weighted, weights, numbers, mean = work.weighted, work.weights, work.numbers, work.mean
-    total, gaps = work.weight, work.n_missing > 0
+    total, missing_values = work.weight, work.n_missing > 0
     known = len(keys) - work.n_missing
     missing_weight = missing_sum = 0.0
     for i in range(known, len(keys)):
@@ -121,7 +121,7 @@ def scan_keys_squared(work, keys, column):
         key = keys[i]
         code = code_of(key)
         if code != previous:
-            if gaps:
+            if missing_values:
                 left, missing = (left_weight, left_sum), (missing_weight, missing_sum)
                 rows = (np.int64(i), np.int64(n - i))
                 floor = rate_squared(work, column, previous, code, left, missing, rows, base, floor)
@@ -135,8 +135,8 @@ def scan_keys_squared(work, keys, column):
         weight = weights[row] if weighted else 1.0
         left_weight += weight
         left_sum += weight * (numbers[row] - mean)
-    if gaps:
-        rate_gaps_apart_squared(work, column, known, missing_weight, missing_sum)
+    if missing_values:
+        rate_missing_apart_squared(work, column, known, missing_weight, missing_sum)
 
 
 @kernel
@@ -144,16 +144,16 @@ def scan_counts_squared(work, column):
     """Rate all cuts of a counted column (weight and centred sum per code) for squared error."""
     floor = slot_floor(work)
     counts, rows, total, present = work.counts, work.code_rows, work.weight, work.present
-    gaps, n_codes = work.n_missing > 0, work.n_codes[column]
+    missing_values, n_codes = work.n_missing > 0, work.n_codes[column]
     missing_weight, missing_sum = counts[n_codes, 0], counts[n_codes, 1]
-    base = begin_squared(work, missing_weight, missing_sum) if gaps else 0.0
+    base = begin_squared(work, missing_weight, missing_sum) if missing_values else 0.0
     n_rows, margin = work.hi - work.lo - work.n_missing, work.min_samples_leaf
     left_sum = left_weight = 0.0
     left_rows = ZERO
     previous = NONE
     for p in range(work.n_present):
         code = present[p]
-        if previous >= 0 and gaps:
+        if previous >= 0 and missing_values:
             left, missing = (left_weight, left_sum), (missing_weight, missing_sum)
             both = (left_rows, n_rows - left_rows)
             floor = rate_squared(work, column, previous, code, left, missing, both, base, floor)
@@ -166,8 +166,8 @@ def scan_counts_squared(work, column):
         left_rows += rows[code]
         left_weight += counts[code, 0]
         left_sum += counts[code, 1]
-    if gaps:
-        rate_gaps_apart_squared(work, column, n_rows, missing_weight, missing_sum)
+    if missing_values:
+        rate_missing_apart_squared(work, column, n_rows, missing_weight, missing_sum)
 
 
 @kernel
@@ -204,22 +204,22 @@ def group_numbers(work, keys):
 
 @kernel
 def begin_groups(work, keys, n_groups):
-    """Settle what the gains of this column's splits are taken from; spread gaps that stand for all values."""
-    work.base = work.disorder
-    work.gaps_disorder = 0.0
+    """Settle what the gains of this column's splits are taken from; spread missing values that stand for all values."""
+    work.base = work.impurity
+    work.missing_impurity = 0.0
     if spreads_over_values(work):
         weight, squares = work.group_weight[n_groups] / n_groups, work.group_squares[n_groups] / n_groups
         for g in range(n_groups):
             work.group_weight[g], work.group_mean[g], work.group_squares[g] = join_group(
                 work, g, weight, work.group_mean[n_groups], squares
             )
-    elif leaves_gaps_out(work):
-        work.base, work.gaps_disorder = known_and_missing_disorder(work, keys, n_groups)
+    elif leaves_missing_out(work):
+        work.base, work.missing_impurity = known_and_missing_impurity(work, keys, n_groups)
 
 
 @kernel
-def known_and_missing_disorder(work, keys, n_groups):
-    """Disorder of the rows with a value, and of those without."""
+def known_and_missing_impurity(work, keys, n_groups):
+    """Weighted impurity of the rows with a value, and of those without."""
     weight = mean = squares = 0.0
     for g in range(n_groups):
         weight, mean, squares = join_group(work, g, weight, mean, squares)
@@ -228,7 +228,7 @@ def known_and_missing_disorder(work, keys, n_groups):
         both = absolute_of_sides(work, keys, n_groups, ZERO, work.group_weight[n_groups], weight)
         alone = absolute_of_rows(work, keys, work.group_start[n_groups], len(keys), work.group_weight[n_groups])
         return both - alone, alone
-    return disorder_of_moments(work, weight, mean, squares), 0.0
+    return impurity_of_moments(work, weight, mean, squares), 0.0
 
 
 @kernel
@@ -248,17 +248,20 @@ def join_group(work, g, weight, mean, squares):
 
 @kernel
 def sweep_moments(work, n_groups, with_missing, backward, out):
-    """Disorder of the first 1, 2, .. groups in order (or the last ones), joined by the missing rows if asked."""
+    """Weighted impurity of the first 1, 2, ..
+
+    groups in order (or the last ones), joined by the missing rows if asked.
+    """
     weight = mean = squares = 0.0
     if with_missing:
         weight, mean, squares = join_group(work, n_groups, weight, mean, squares)
-    room, waiting, at = np.uint64(len(work.answers)), NO_ROWS, n_groups - 1 if backward else ZERO
+    workspace, waiting, at = np.uint64(len(work.impurities)), NO_ROWS, n_groups - 1 if backward else ZERO
     for step in range(n_groups):
         j = n_groups - 1 - step if backward else step
         weight, mean, squares = join_group(work, work.order[j], weight, mean, squares)
         queue_side(work.figures, waiting, weight, mean, squares)
         waiting += ONE
-        if waiting == room or step == n_groups - 1:
+        if waiting == workspace or step == n_groups - 1:
             at = measure_sides(work, ZERO, waiting, out, at, backward)
             waiting = NO_ROWS
 
@@ -307,25 +310,25 @@ def rate_position(work, n_groups, j, left_rows):
 
 
 @kernel
-def rate_gaps_apart_numbers(work, keys, n_groups, column):
+def rate_missing_apart_numbers(work, keys, n_groups, column):
     """Rate the split of all rows with a value from those without."""
     known_rows = len(keys) - work.n_missing
     smaller = min(known_rows, work.n_missing)
     if work.strategy != OWN_BRANCH or work.drawn_cut >= 0 or smaller < max(work.min_samples_leaf, 1):
         return
-    known, missing = known_and_missing_disorder(work, keys, n_groups)
+    known, missing = known_and_missing_impurity(work, keys, n_groups)
     if work.criterion != ABSOLUTE_ERROR:
-        missing = disorder_of_moments(
+        missing = impurity_of_moments(
             work, work.group_weight[n_groups], work.group_mean[n_groups], work.group_squares[n_groups]
         )
-    gain = work.disorder - (known + missing)
+    gain = work.impurity - (known + missing)
     if gain > -np.inf:
         keep_cut(work, gain, gain, column, work.n_codes[column] - 1, work.n_codes[column], NO, smaller)
 
 
 @kernel
 def search_number_thresholds(work, keys, n_groups, column):
-    """Rate the cuts of a numeric column for any criterion, gaps allowed."""
+    """Rate the cuts of a numeric column for any criterion, missing values allowed."""
     begin_groups(work, keys, n_groups)
     if work.random_cuts:
         draw_cut(work, column, work.group_code[0], work.group_code[n_groups - 1])
@@ -340,21 +343,24 @@ def search_number_thresholds(work, keys, n_groups, column):
         if allowed:
             keep_cut(work, gain, gain, column, cut, after, missing_left, balance)
     if work.n_missing > 0:
-        rate_gaps_apart_numbers(work, keys, n_groups, column)
+        rate_missing_apart_numbers(work, keys, n_groups, column)
 
 
 @kernel
-def disorder_with(work, keys, n_groups, chosen, others, gaps_to):
-    """Disorder of the chosen groups and the others; gaps join the chosen (0), the others (1) or neither (2)."""
+def impurity_with(work, keys, n_groups, chosen, others, missing_to):
+    """Weighted impurity of the chosen groups and the others.
+
+    Missing values join the chosen (0), the others (1) or neither (2).
+    """
     w1, m1, s1 = chosen
     w2, m2, s2 = others
-    if gaps_to == 0:
+    if missing_to == 0:
         w1, m1, s1 = join_group(work, n_groups, w1, m1, s1)
-    elif gaps_to == 1:
+    elif missing_to == 1:
         w2, m2, s2 = join_group(work, n_groups, w2, m2, s2)
     if work.criterion == ABSOLUTE_ERROR:
-        return absolute_of_sides(work, keys, n_groups, gaps_to, w1, w2) - work.gaps_disorder
-    return disorder_of_moments(work, w1, m1, s1) + disorder_of_moments(work, w2, m2, s2)
+        return absolute_of_sides(work, keys, n_groups, missing_to, w1, w2) - work.missing_impurity
+    return impurity_of_moments(work, w1, m1, s1) + impurity_of_moments(work, w2, m2, s2)
 
 
 @kernel
@@ -363,8 +369,8 @@ def rate_moments(work, keys, n_groups, column, chosen, others, chosen_rows, ligh
     heavier = chosen[0] >= others[0]
     other_rows = work.hi - work.lo - work.n_missing - chosen_rows
     if not takes_a_side(work):
-        gaps_to = TWO if work.n_missing > 0 else ZERO
-        gain = work.base - disorder_with(work, keys, n_groups, chosen, others, gaps_to)
+        missing_to = TWO if work.n_missing > 0 else ZERO
+        gain = work.base - impurity_with(work, keys, n_groups, chosen, others, missing_to)
         balance = min(chosen_rows, other_rows)
         to_chosen = heavier
     else:
@@ -375,10 +381,10 @@ def rate_moments(work, keys, n_groups, column, chosen, others, chosen_rows, ligh
             n_others = other_rows + (ZERO if with_chosen else work.n_missing)
             if min(n_chosen, n_others) < work.min_samples_leaf:
                 continue
-            gains = work.base - disorder_with(work, keys, n_groups, chosen, others, np.int64(not with_chosen))
+            gains = work.base - impurity_with(work, keys, n_groups, chosen, others, np.int64(not with_chosen))
             if gains > gain + tie_width(work):
                 gain, balance, to_chosen = gains, min(n_chosen, n_others), with_chosen
-    if balance < work.min_samples_leaf or gain == -np.inf or only_gaps(work, column, n_groups):
+    if balance < work.min_samples_leaf or gain == -np.inf or only_missing(work, column, n_groups):
         return
     keep_subset(work, n_groups, gain, gain, column, to_chosen, lighter_first, balance)
 
@@ -417,25 +423,25 @@ def rate_single_numbers(work, keys, n_groups, column):
 
 
 @kernel
-def branches_disorder(work, keys, n_groups, home):
-    """Disorder of a branch per group, the missing rows in that of group `home` unless it is negative."""
+def impurity_of_branches(work, keys, n_groups, home):
+    """Weighted impurity of a branch per group, the missing rows in that of group `home` unless it is negative."""
     if work.criterion == ABSOLUTE_ERROR:
-        return absolute_of_groups(work, keys, n_groups, home) - work.gaps_disorder
-    disorder = 0.0
+        return absolute_of_groups(work, keys, n_groups, home) - work.missing_impurity
+    impurity = 0.0
     for g in range(n_groups):
-        disorder += branch_disorder(work, n_groups, g, g == home)
-    return disorder
+        impurity += branch_impurity(work, n_groups, g, g == home)
+    return impurity
 
 
 @kernel
-def branch_disorder(work, n_groups, g, with_missing):
-    """Disorder of one group. One of zeros has no deviance: one category cannot forbid the whole split."""
+def branch_impurity(work, n_groups, g, with_missing):
+    """Weighted impurity of one group. One of zeros has no deviance: one category cannot forbid the whole split."""
     weight, mean, squares = join_group(work, g, 0.0, 0.0, 0.0)
     if with_missing:
         weight, mean, squares = join_group(work, n_groups, weight, mean, squares)
     if work.criterion == POISSON and mean <= 0.0:
         return 0.0
-    return disorder_of_moments(work, weight, mean, squares)
+    return impurity_of_moments(work, weight, mean, squares)
 
 
 @kernel
@@ -448,9 +454,9 @@ def best_number_home(work, keys, n_groups):
     for turn in range(-1, n_groups):
         g = largest if turn < 0 else np.int64(turn)
         if work.criterion == ABSOLUTE_ERROR:
-            more = branches_disorder(work, keys, n_groups, g)
+            more = impurity_of_branches(work, keys, n_groups, g)
         else:
-            more = branch_disorder(work, n_groups, g, True) - branch_disorder(work, n_groups, g, False)
+            more = branch_impurity(work, n_groups, g, True) - branch_impurity(work, n_groups, g, False)
         if more < least - tie_width(work):
             best, least = g, more
     return best
@@ -462,10 +468,10 @@ def search_number_multiway(work, keys, n_groups, column):
     if not enough_branches(work, n_groups):
         return
     home = best_number_home(work, keys, n_groups) if takes_a_side(work) else NONE
-    disorder = branches_disorder(work, keys, n_groups, home)
+    impurity = impurity_of_branches(work, keys, n_groups, home)
     branch = work.group_code[home] if home >= 0 else work.group_code[heaviest_group(work, n_groups)]
-    if disorder < np.inf:
-        keep_multiway(work, work.base - disorder, column, branch)
+    if impurity < np.inf:
+        keep_multiway(work, work.base - impurity, column, branch)
 
 
 @kernel
@@ -482,7 +488,7 @@ def sweep_number_subsets(work, keys, n_groups, column):
         gain, _, _, allowed = rate_position(work, n_groups, j, left_rows)
         if allowed and (j == 0 or j == n_groups - 2):
             choose_first(work, n_groups, j + 1)
-            allowed = not only_gaps(work, column, n_groups)
+            allowed = not only_missing(work, column, n_groups)
         if gain > best + width:
             best, best_is_allowed = gain, allowed
         # Poisson forbids a side of zeros, however good; then the best that is left need not be in the ordering.
@@ -502,9 +508,9 @@ def sweep_number_subsets(work, keys, n_groups, column):
 def search_number_subsets(work, keys, n_groups, column):
     """Find the best way to part the categories in two: by ordering them where that is exact, else by trying all.
 
-    Ordering by the mean holds the best split where the disorder depends on a side's mean alone (Fisher 1958) and
-    no limit on the sides interferes. Nobody knows that of a criterion of the user's; there the ordering is only looked
-    at first, so that of equal splits the same one is taken.
+    Ordering by the mean holds the best split where the weighted impurity depends on a side's mean alone (Fisher 1958)
+    and no limit on the sides interferes. Nobody knows that of a criterion of the user's; there the ordering is only
+    looked at first, so that of equal splits the same one is taken.
     """
     by_mean = ORDERED[work.criterion] and (work.criterion != OWN or work.among == 1)
     if by_mean or n_groups > MAX_EXHAUSTIVE:
@@ -519,7 +525,7 @@ def search_number_subsets(work, keys, n_groups, column):
 @kernel
 def search_number_categories(work, keys, n_groups, column):
     """Rate the splits of a column of categories that the recipe allows."""
-    if gaps_as_group(work):
+    if missing_as_group(work):
         n_groups = add_missing_number_group(work, keys, n_groups, column)
     if n_groups < 2:
         return

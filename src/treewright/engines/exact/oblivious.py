@@ -18,9 +18,9 @@ from treewright.engines.criteria import SQUARED_ERROR
 from treewright.engines.exact.data import make_data
 from treewright.engines.exact.engine import MIN_CELLS_FOR_THREADS, GrownTree, growing_effort
 from treewright.engines.exact.layout import CLOSE, LEAF_NODE, SUBSET_SPLIT, THRESHOLD_SPLIT
-from treewright.engines.exact.level_search import BETTER_SIDE, NO_SIDE, best_question, node_disorder
-from treewright.engines.exact.level_surrogates import find_stand_ins, gather_stand_ins, lines_of, rows_of
-from treewright.engines.exact.levels import Entries, Level, Question
+from treewright.engines.exact.level_search import BETTER_SIDE, NO_SIDE, best_level_split, node_impurity
+from treewright.engines.exact.level_surrogates import find_level_surrogates, gather_level_surrogates, lines_of, rows_of
+from treewright.engines.exact.levels import Entries, Level, LevelSplit
 from treewright.engines.exact.workspace import Data, Recipe
 from treewright.engines.missing_values import ALL_BRANCHES, EVERY_VALUE, LEAVES_OUT, OWN_BRANCH, SPREADS, SURROGATE
 from treewright.runtime.forms import Run, choose_form
@@ -60,25 +60,25 @@ def grow_oblivious(
     entries = Entries.of(every_row, np.zeros(len(data.rows), np.int64), data.weights, len(data.rows))
     levels = [Level.of(data, entries, np.zeros(1), recipe.criterion)]
     while len(levels) <= recipe.max_depth and not levels[-1].is_pure:
-        question = best_question(run, data, entries, levels[-1], recipe, n_threads)
-        if question is None:
+        split = best_level_split(run, data, entries, levels[-1], recipe, n_threads)
+        if split is None:
             break
-        gain = levels[-1].spread.sum() - question.disorder
+        gain = levels[-1].spread.sum() - split.impurity
         if recipe.min_split_gain > 0 and gain < recipe.min_split_gain * entries.weights.sum():
             break
-        levels[-1], entries, share = divide_level(run, data, values, entries, levels[-1], question, recipe)
+        levels[-1], entries, share = divide_level(run, data, values, entries, levels[-1], split, recipe)
         levels.append(Level.of(data, entries, share, recipe.criterion))
     return join_levels(data, levels, recipe)
 
 
 def divide_level(
-    run: Run, data: Data, values: np.ndarray, entries: Entries, level: Level, question: Question, recipe: Recipe
+    run: Run, data: Data, values: np.ndarray, entries: Entries, level: Level, split: LevelSplit, recipe: Recipe
 ) -> tuple[Level, Entries, np.ndarray]:
     """Send the rows of a level to the next: the level with its question, the entries, and the shares of the nodes."""
-    codes = _codes_of(data, question.column)
-    side = _side_of_rows(data, question, codes)
+    codes = _codes_of(data, split.column)
+    side = _side_of_rows(data, split, codes)
     n_nodes = len(level.rows)
-    level = replace(level, question=question)
+    level = replace(level, split=split)
     if LEAVES_OUT[recipe.strategy]:
         level = replace(level, gained=_gain_of_known(data, entries, level, side[entries.rows], recipe.criterion))
     if SPREADS[recipe.strategy]:
@@ -87,13 +87,15 @@ def divide_level(
         whole = recipe.strategy == ALL_BRANCHES
         return level, entries.spread(side[entries.rows], share, whole, len(data.rows)), share
     if recipe.strategy == SURROGATE:
-        stand_ins = find_stand_ins(run, data, lines_of(data), side, 2, question.column)
-        level = replace(level, stand_ins=stand_ins, missing_branch=np.full(n_nodes, stand_ins.heaviest))
-        side = stand_ins.settle(values, side, 2)
+        level_surrogates = find_level_surrogates(run, data, lines_of(data), side, 2, split.column)
+        level = replace(
+            level, level_surrogates=level_surrogates, missing_branch=np.full(n_nodes, level_surrogates.heaviest)
+        )
+        side = level_surrogates.settle(values, side, 2)
     elif recipe.strategy == OWN_BRANCH:
-        gaps_to = question.gaps_to if (side == 2).any() else _heavier_side(data, side)
-        level = replace(level, missing_branch=np.full(n_nodes, gaps_to))
-        side = np.where(side == 2, gaps_to, side)
+        missing_to = split.missing_to if (side == 2).any() else _heavier_side(data, side)
+        level = replace(level, missing_branch=np.full(n_nodes, missing_to))
+        side = np.where(side == 2, missing_to, side)
     else:
         better = _better_sides(data, entries, level, side, recipe.criterion)
         level = replace(level, missing_branch=better)
@@ -109,10 +111,10 @@ def _codes_of(data: Data, column: int) -> np.ndarray:
     return codes
 
 
-def _side_of_rows(data: Data, question: Question, codes: np.ndarray) -> np.ndarray:
+def _side_of_rows(data: Data, split: LevelSplit, codes: np.ndarray) -> np.ndarray:
     """The side of each row, 2 where its value is missing."""
-    side = np.where(codes <= question.cut, 0, 1) if question.cut >= 0 else np.where(question.first[codes], 0, 1)
-    return np.where(codes < data.n_codes[question.column], side, 2)
+    side = np.where(codes <= split.cut, 0, 1) if split.cut >= 0 else np.where(split.first[codes], 0, 1)
+    return np.where(codes < data.n_codes[split.column], side, 2)
 
 
 def _heavier_side(data: Data, side: np.ndarray) -> int:
@@ -138,10 +140,10 @@ def _better_sides(data: Data, entries: Entries, level: Level, side: np.ndarray, 
     sums = _sums_by_side(data, entries, level, side, criterion)
     weight = sums[:2, :, : data.n_classes or 1].sum(axis=2)
     branches = np.where(weight[0] >= weight[1], 0, 1)
-    room = (sums[0], sums[0] + sums[1], sums[2], np.empty((2, sums.shape[2])), np.empty(max(data.n_classes, 1)))
+    workspace = (sums[0], sums[0] + sums[1], sums[2], np.empty((2, sums.shape[2])), np.empty(max(data.n_classes, 1)))
     target = (data.classes, data.numbers, level.means, data.n_classes, criterion)
     for node in np.flatnonzero(sums[2, :, : data.n_classes or 1].any(axis=1)):
-        branches[node] = int(not node_disorder(node, room, target, BETTER_SIDE)[1])
+        branches[node] = int(not node_impurity(node, workspace, target, BETTER_SIDE)[1])
     return branches
 
 
@@ -153,8 +155,8 @@ def _gain_of_known(data: Data, entries: Entries, level: Level, side: np.ndarray,
     target = (data.classes, data.numbers, level.means, data.n_classes, criterion)
     gained = np.zeros(len(level.rows))
     for node in np.flatnonzero(known[0][:, : data.n_classes or 1].any(axis=1)):
-        before, _ = node_disorder(node, (nothing, *known), target, NO_SIDE)
-        after, _ = node_disorder(node, (sums[0], *known), target, NO_SIDE)
+        before, _ = node_impurity(node, (nothing, *known), target, NO_SIDE)
+        after, _ = node_impurity(node, (sums[0], *known), target, NO_SIDE)
         gained[node] = max(before - after, 0.0)
     return gained
 
@@ -195,22 +197,22 @@ def join_levels(data: Data, levels: list[Level], recipe: Recipe) -> GrownTree:
     words: list[np.ndarray] = [np.empty(0, np.uint64)]
     for index, level in enumerate(levels[:-1]):
         here = slice(firsts[index], firsts[index] + sizes[index])
-        question = level.question
-        assert question is not None
+        split = level.split
+        assert split is not None
         assert level.missing_branch is not None
-        column[here] = question.column
+        column[here] = split.column
         missing_branch[here] = level.missing_branch
         first_child[here] = firsts[index + 1] + 2 * np.arange(sizes[index])
-        kind[here] = THRESHOLD_SPLIT if question.cut >= 0 else SUBSET_SPLIT
-        if question.cut >= 0:
-            threshold[here] = _threshold(data, question)
+        kind[here] = THRESHOLD_SPLIT if split.cut >= 0 else SUBSET_SPLIT
+        if split.cut >= 0:
+            threshold[here] = _threshold(data, split)
         else:
             set_start[here] = sum(len(word) for word in words)
-            words.append(_set_words(question.first[:-1]))
+            words.append(_set_words(split.first[:-1]))
     surrogates = None
     if recipe.strategy == SURROGATE:
         n_words = sum(len(word) for word in words)
-        surrogates, maps = gather_stand_ins([level.stand_ins for level in levels], sizes, n_words)
+        surrogates, maps = gather_level_surrogates([level.level_surrogates for level in levels], sizes, n_words)
         words.append(maps)
     weight = np.concatenate([level.weight for level in levels])
     spread = np.concatenate([level.spread for level in levels])
@@ -245,12 +247,12 @@ def _gains(levels: list[Level]) -> np.ndarray:
     return np.concatenate([*gains, np.zeros(len(levels[-1].rows))])
 
 
-def _threshold(data: Data, question: Question) -> float:
-    start, after = int(data.value_start[question.column]), question.cut + 1
-    if after == data.n_codes[question.column]:
+def _threshold(data: Data, split: LevelSplit) -> float:
+    start, after = int(data.value_start[split.column]), split.cut + 1
+    if after == data.n_codes[split.column]:
         return np.inf  # rows with a value on one side, those without on the other
-    below, above = data.values[start + question.cut], data.values[start + after]
-    if data.fixed_cuts[question.column]:
+    below, above = data.values[start + split.cut], data.values[start + after]
+    if data.fixed_cuts[split.column]:
         return float(below)
     return float(midpoint(below, above))
 

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from treewright.engines.exact.layout import LINE
-from treewright.runtime.jit import compile_callback, reason_of
+from treewright.runtime.jit import compile_callback, compile_error
 
 # A formula like 1 - sum(p * p) is off by a few units in the last place of numbers as large as the root's impurity.
 ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
@@ -77,19 +77,19 @@ class OwnCriterion:
     def name(self) -> str:
         return name_of(self.function)
 
-    def __call__(self, figures: np.ndarray, room: np.ndarray, answers: np.ndarray, count: int) -> None:
+    def __call__(self, figures: np.ndarray, workspace: np.ndarray, impurities: np.ndarray, count: int) -> None:
         """Answer as kernels ask: see `jit.compile_callback`, of which this is the plain form."""
         size = self.n_figures
         for place in range(count):
             given = figures[place * size : (place + 1) * size] if self.of_classes else figures[place::LINE][:size]
-            answers[place] = math.inf
+            impurities[place] = math.inf
             with suppress(Exception):
                 impurity = float(self.answer(given.copy()))
-                answers[place] = impurity if math.isfinite(impurity) else math.inf
-            if answers[place] == math.inf:
-                if room[size] == 0.0:
-                    room[size + 1 :] = given
-                room[size] = 1.0
+                impurities[place] = impurity if math.isfinite(impurity) else math.inf
+            if impurities[place] == math.inf:
+                if workspace[size] == 0.0:
+                    workspace[size + 1 :] = given
+                workspace[size] = 1.0
 
     def answer(self, figures: np.ndarray) -> Any:
         """What the function says, whatever that is."""
@@ -161,7 +161,7 @@ class OwnCriterion:
             try:
                 found = self._compile()
             except Exception as problem:
-                self._despair(reason_of(problem))
+                self._despair(compile_error(problem))
                 return self._call_back()
             if self._key is not None:
                 _kept[self._key] = found
@@ -205,17 +205,17 @@ class OwnCriterion:
 
         def call(figures_at: int, room_at: int, answers_at: int, count: int) -> None:
             size = self.n_figures
-            room, answers = _numbers_at(room_at, 2 * size + 1), _numbers_at(answers_at, count)
+            workspace, impurities = _numbers_at(room_at, 2 * size + 1), _numbers_at(answers_at, count)
             figures = _numbers_at(figures_at, count * size if self.of_classes else 2 * LINE + count)
             try:
                 if interrupts:
                     raise interrupts[0]
                 with np.errstate(all="ignore"):
-                    self(figures, room, answers, count)
+                    self(figures, workspace, impurities, count)
             except BaseException as interrupt:
                 interrupts.append(interrupt)
-                room[size] = 1.0
-                answers[:] = math.inf
+                workspace[size] = 1.0
+                impurities[:] = math.inf
 
         place = ctypes.c_void_p
         code = ctypes.CFUNCTYPE(None, place, place, place, ctypes.c_int64)(call)

@@ -34,7 +34,7 @@ def branch_of(code, missing_code, kind, cut, inside, missing_branch):
 
 @kernel
 def take_shares(work, node):
-    """Let `weights` tell what the parts of rows in this node weigh, where rows are divided.
+    """Let `weights` tell what the fractional instances in this node weigh, where rows are divided.
 
     A row that goes whole down all branches keeps its weight; its share only tells when there is too little to split.
     """
@@ -74,19 +74,19 @@ def mark_branches(work, node):
             branch[row] = to
         else:
             side[row] = to
-    work.n_gaps_here = count_gaps(work, node, column) if work.has_missing[column] else ZERO
+    work.n_missing_here = count_gaps(work, node, column) if work.has_missing[column] else ZERO
 
 
 @kernel
 def count_gaps(work, node, column):
     """Rows of a node without a value in this column."""
-    n_gaps = ZERO
+    n_missing = ZERO
     wide, missing_code = work.is_wide[column], work.n_codes[column]
     keys, codes, rows = work.keys[column], work.codes[column], work.rows
     for i in range(np.uint64(work.node_lo[node]), np.uint64(work.node_hi[node])):
         code = code_of(keys[i]) if wide else np.int64(codes[rows[i]])
-        n_gaps += 1 if code == missing_code else 0
-    return n_gaps
+        n_missing += 1 if code == missing_code else 0
+    return n_missing
 
 
 @kernel
@@ -145,11 +145,11 @@ def place_branches(work, node):
     Their room is that of the node and what lies behind it, or new room behind all that is in use.
     """
     n_children = np.int64(work.node_n_children[node])
-    n_gaps = work.sizes[n_children]
-    start = work.node_lo[node] if work.in_place or n_gaps == 0 else work.n_positions
+    n_missing = work.sizes[n_children]
+    start = work.node_lo[node] if work.in_place or n_missing == 0 else work.n_positions
     for b in range(n_children):
         work.starts[b] = start
-        start += work.sizes[b] + (n_gaps if work.branch_share[b] > 0.0 else ZERO)
+        start += work.sizes[b] + (n_missing if work.branch_share[b] > 0.0 else ZERO)
     return start
 
 

@@ -7,7 +7,7 @@ from math import log2
 import numpy as np
 
 from treewright.encoding.keys import CLASS_MASK, code_of, row_of
-from treewright.engines.criteria import least_bits, two_class_disorder
+from treewright.engines.criteria import least_bits, two_class_impurity
 from treewright.engines.exact.layout import CLOSE, NONE, ZERO, clear
 from treewright.engines.exact.slots import keep_cut, slot_floor
 from treewright.engines.exact.thresholds import NO_CUT_WITHIN, begin_sides, two_sides_bits
@@ -81,7 +81,7 @@ def scan_two_classes(work, keys, column):
                 right_0, right_1 = max(total_0 - left_0, 0.0), max(total_1 - left_1, 0.0)
                 if base - (least_bits(left_0, left_1) + least_bits(right_0, right_1)) > floor:
                     gain = base - (
-                        two_class_disorder(left_0, left_1, criterion) + two_class_disorder(right_0, right_1, criterion)
+                        two_class_impurity(left_0, left_1, criterion) + two_class_impurity(right_0, right_1, criterion)
                     )
                     if gain > floor:
                         work.bits = two_sides_bits(work, left, right_0 + right_1)

@@ -10,7 +10,7 @@ from treewright.encoding.keys import MAX_PACKED_CLASSES, code_of, make_key
 from treewright.engines.criteria import ABSOLUTE_ERROR, GAIN_RATIO, IS_CONCAVE, OWN, POISSON, SDR, SQUARED_ERROR
 from treewright.engines.exact.absolute import prepare_medians
 from treewright.engines.exact.categories import group_counts, group_keys, search_categories
-from treewright.engines.exact.impurity import disorder_of_classes, disorder_of_moments
+from treewright.engines.exact.impurity import impurity_of_classes, impurity_of_moments
 from treewright.engines.exact.layout import CLOSE, LOW_SIX, ONE, SIX, TIE, ZERO, clear
 from treewright.engines.exact.many_cuts import (
     all_differ,
@@ -30,7 +30,7 @@ from treewright.engines.exact.quinlan import choose_column, known_weight, least_
 from treewright.engines.exact.thresholds import (
     can_hurry,
     count_missing,
-    leaves_gaps_out,
+    leaves_missing_out,
     scan_counts_classes,
     scan_counts_two_classes,
     scan_keys_classes,
@@ -53,7 +53,10 @@ for _place in range(64):
 
 @kernel
 def measure_classes(work, lo, hi):
-    """Class weights of a node into `totals`, its labels into place; its weight, disorder, and whether it is pure."""
+    """Class weights of a node into `totals`, its labels into place.
+
+    Its weight, weighted impurity, and whether it is pure.
+    """
     rows, labels, classes, weights, totals = work.rows, work.labels, work.classes, work.weights, work.totals
     clear(totals, work.n_classes)
     for i in range(np.uint64(lo), np.uint64(hi)):
@@ -68,7 +71,7 @@ def measure_classes(work, lo, hi):
         largest = max(largest, totals[k])
         n_present += 1 if totals[k] > 0.0 else 0
     pure = n_present < 2 or (work.quinlan and weight - largest < CLOSE)
-    return weight, disorder_of_classes(work, totals, weight), pure
+    return weight, impurity_of_classes(work, totals, weight), pure
 
 
 @kernel
@@ -100,7 +103,7 @@ def measure_numbers(work, lo, hi):
         return weight, median, distances, pure
     if work.criterion == OWN:
         work.moments[0], work.moments[1], work.moments[2] = weight, mean, squares
-        return weight, mean, disorder_of_moments(work, weight, mean, squares), pure
+        return weight, mean, impurity_of_moments(work, weight, mean, squares), pure
     return weight, mean, squares, pure
 
 
@@ -148,7 +151,7 @@ def count_classes(work, column):
     """Tally one narrow column: class weights and rows per code, the missing rows after the last code.
 
     In a small node the codes that occur are marked in a bit set on the way, so that the others need not be looked at.
-    The tally must be cleared after use.
+    The histogram must be cleared after use.
     """
     counts, code_rows, labels, rows, weights = work.counts, work.code_rows, work.labels, work.rows, work.weights
     line, marks = work.codes[column], work.marks
@@ -174,8 +177,8 @@ def count_classes(work, column):
 
 
 @kernel
-def clear_tally(work, column, width):
-    """Set the tally back to zero."""
+def clear_histogram(work, column, width):
+    """Set the histogram back to zero."""
     counts, code_rows, present, n_present = work.counts, work.code_rows, work.present, work.n_present
     present[n_present] = work.n_codes[column]
     for p in range(n_present + 1):
@@ -262,9 +265,9 @@ def begin_column(work):
     work.drawn_cut = -1
     work.drawn = np.nan
     work.n_rated = 0
-    work.base = work.disorder
+    work.base = work.impurity
     work.portion = 0.0
-    work.gaps_disorder = 0.0
+    work.missing_impurity = 0.0
     work.bits = 0.0
 
 
@@ -282,7 +285,7 @@ def search_classes(work, column):
             scan_counts_many(work, column)
         else:
             scan_counts_classes(work, column)
-        clear_tally(work, column, work.n_classes)
+        clear_histogram(work, column, work.n_classes)
         return
     keys = sorted_column(work, column)
     if is_constant(work, keys):
@@ -291,7 +294,7 @@ def search_classes(work, column):
         search_categories(work, group_keys(work, keys), column)
     elif can_hurry(work):
         scan_keys_two_classes(work, keys, column)
-    elif work.quinlan and work.n_classes == 2 and (work.n_missing == 0 or leaves_gaps_out(work)):
+    elif work.quinlan and work.n_classes == 2 and (work.n_missing == 0 or leaves_missing_out(work)):
         scan_two_classes(work, keys, column)
     elif not work.quinlan and rates_many_cuts(work):
         scan_keys_many(work, keys, column)
@@ -309,7 +312,7 @@ def search_numbers(work, column):
         count_numbers(work, column)
         if work.n_present > 0:
             scan_counts_squared(work, column)
-        clear_tally(work, column, np.int64(2))
+        clear_histogram(work, column, np.int64(2))
         return
     keys = sorted_column(work, column)
     if is_constant(work, keys):
@@ -350,7 +353,7 @@ def draw_columns(work):
 
 @kernel
 def is_perfect(work):
-    """Does the split found so far leave no disorder, so that no later column can beat it? Common in small nodes.
+    """Does the split found so far leave no impurity, so that no later column can beat it? Common in small nodes.
 
     Of a criterion of the user's nobody knows how low it can go.
     """

@@ -112,7 +112,7 @@ def map_categories(keys, way, weights, n_ways, tally, totals, writes, words, at)
         row = row_of(key)
         if way[row] < n_ways:
             totals[way[row]] += weights[row]
-    agreeing, n_told, start = 0.0, ZERO, ZERO
+    agreeing, n_proposal, start = 0.0, ZERO, ZERO
     while start < len(keys):
         code, end = code_of(keys[start]), start
         while end < len(keys) and code_of(keys[end]) == code:
@@ -123,11 +123,11 @@ def map_categories(keys, way, weights, n_ways, tally, totals, writes, words, at)
             continue
         agreeing += weight
         if writes:
-            words[at + 1 + 2 * n_told] = np.uint64(code)
-            words[at + 2 + 2 * n_told] = np.uint64(to)
-        n_told += 1
+            words[at + 1 + 2 * n_proposal] = np.uint64(code)
+            words[at + 2 + 2 * n_proposal] = np.uint64(to)
+        n_proposal += 1
     if writes:
-        words[at] = np.uint64(n_told)
+        words[at] = np.uint64(n_proposal)
     return agreeing
 
 
@@ -279,7 +279,7 @@ def write_maps(work, node):
 
 
 @kernel
-def settle_gaps(work, node):
+def settle_missing(work, node):
     """Send the rows without a value where the first surrogate with a value tells, else with the majority."""
     n_ways = np.int64(work.node_n_children[node])
     n_left = work.sizes[n_ways]

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from treewright.encoding.keys import CLASS_MASK, code_of, row_of
-from treewright.engines.criteria import BY_SIDES, GAIN_RATIO, OWN, class_disorder, split_bits, two_sides_disorder
-from treewright.engines.exact.impurity import disorder_of_classes, own_disorder_of_sides
+from treewright.engines.criteria import BY_SIDES, GAIN_RATIO, OWN, class_impurity, split_bits, two_sides_impurity
+from treewright.engines.exact.impurity import impurity_of_classes, own_impurity_of_sides
 from treewright.engines.exact.layout import CLOSE, NO, NONE, YES, ZERO, clear, label_of
 from treewright.engines.exact.slots import keep_cut, slot_floor, tie_width, uses_ratio
 from treewright.engines.missing_values import (
@@ -33,7 +33,7 @@ def takes_a_side(work):
 
 
 @kernel
-def leaves_gaps_out(work):
+def leaves_missing_out(work):
     """Are splits rated by the rows with a value only?"""
     return work.n_missing > 0 and LEAVES_OUT[work.strategy]
 
@@ -48,7 +48,7 @@ def spreads_over_values(work):
 def two_sides_bits(work, left_weight, right_weight):
     """Split information of two sides, in bits times the weight; rows that were left out are a branch of their own."""
     bits = split_bits(left_weight, work.weight) + split_bits(right_weight, work.weight)
-    if leaves_gaps_out(work):
+    if leaves_missing_out(work):
         bits += split_bits(work.weight - left_weight - right_weight, work.weight)
     return bits
 
@@ -122,10 +122,10 @@ def begin_sides(work, n_values):
         work.left[k] = 0.0
         work.known[k] = max(work.totals[k] - work.missing[k], 0.0)
         known_weight += work.known[k]
-    work.base = work.disorder
+    work.base = work.impurity
     work.portion = 0.0
-    if leaves_gaps_out(work):
-        work.base = disorder_of_classes(work, work.known, known_weight)
+    if leaves_missing_out(work):
+        work.base = impurity_of_classes(work, work.known, known_weight)
     elif spreads_over_values(work):
         work.portion = 1.0 / n_values
         for k in range(work.n_classes):
@@ -161,11 +161,11 @@ def gain_of_sides(work, first_weight, second_weight):
     if work.criterion == GAIN_RATIO:
         work.bits = two_sides_bits(work, first_weight, second_weight)
     if work.criterion == OWN:
-        return work.base - own_disorder_of_sides(work, first_weight, second_weight)
+        return work.base - own_impurity_of_sides(work, first_weight, second_weight)
     # Apart from the user's: a call by address between the two makes both slower.
     return work.base - (
-        class_disorder(work.first, first_weight, work.criterion)
-        + class_disorder(work.second, second_weight, work.criterion)
+        class_impurity(work.first, first_weight, work.criterion)
+        + class_impurity(work.second, second_weight, work.criterion)
     )
 
 
@@ -220,11 +220,11 @@ def better_side(work, left_0, left_1, left_rows, right_rows, counted):
     margin, n_missing = work.min_samples_leaf, work.n_missing
     gain_left = gain_right = -np.inf
     if left_rows + n_missing >= margin and right_rows >= margin:
-        gain_left = work.base - two_sides_disorder(
+        gain_left = work.base - two_sides_impurity(
             left_0 + missing_0, left_1 + missing_1, right_0, right_1, criterion, counted
         )
     if left_rows >= margin and right_rows + n_missing >= margin:
-        gain_right = work.base - two_sides_disorder(
+        gain_right = work.base - two_sides_impurity(
             left_0, left_1, right_0 + missing_0, right_1 + missing_1, criterion, counted
         )
     if abs(gain_left - gain_right) <= tie_width(work):
@@ -246,10 +246,10 @@ def scan_keys_two_classes(work, keys, column):
             work.missing[keys[i] & CLASS_MASK] += weights[row_of(keys[i])]
         begin_sides(work, ZERO)
     sided = takes_a_side(work)
-    base = work.base if work.n_missing > 0 else work.disorder
+    base = work.base if work.n_missing > 0 else work.impurity
     total_0 = work.known[0] if work.n_missing > 0 else work.totals[0]
     total_1 = work.known[1] if work.n_missing > 0 else work.totals[1]
-    gap_0, gap_1 = (work.missing[0], work.missing[1]) if sided else (0.0, 0.0)
+    missing_0, missing_1 = (work.missing[0], work.missing[1]) if sided else (0.0, 0.0)
     n = np.uint64(known)
     margin = np.uint64(work.min_samples_leaf)
     left_0 = left_1 = 0.0
@@ -259,10 +259,12 @@ def scan_keys_two_classes(work, keys, column):
         code = code_of(key)
         if code != previous:
             right_0, right_1 = total_0 - left_0, total_1 - left_1
-            gain = base - two_sides_disorder(left_0, left_1, right_0 + gap_0, right_1 + gap_1, criterion, counted)
+            gain = base - two_sides_impurity(
+                left_0, left_1, right_0 + missing_0, right_1 + missing_1, criterion, counted
+            )
             if sided:
-                with_left = base - two_sides_disorder(
-                    left_0 + gap_0, left_1 + gap_1, right_0, right_1, criterion, counted
+                with_left = base - two_sides_impurity(
+                    left_0 + missing_0, left_1 + missing_1, right_0, right_1, criterion, counted
                 )
                 if max(gain, with_left) > floor:
                     gain, to_left = better_side(work, left_0, left_1, np.int64(i), np.int64(n - i), counted)
@@ -278,7 +280,7 @@ def scan_keys_two_classes(work, keys, column):
         left_1 += of_class_1
         left_0 += weight - of_class_1
     if work.n_missing > 0:
-        rate_gaps_apart(work, column, known)
+        rate_missing_apart(work, column, known)
 
 
 @kernel
@@ -292,7 +294,7 @@ def scan_counts_two_classes(work, column):
         work.missing[0], work.missing[1] = counts[n_codes, 0], counts[n_codes, 1]
         begin_sides(work, ZERO)
     sided = takes_a_side(work)
-    base = work.base if work.n_missing > 0 else work.disorder
+    base = work.base if work.n_missing > 0 else work.impurity
     total_0 = work.known[0] if work.n_missing > 0 else work.totals[0]
     total_1 = work.known[1] if work.n_missing > 0 else work.totals[1]
     n_rows = work.hi - work.lo - work.n_missing
@@ -307,7 +309,7 @@ def scan_counts_two_classes(work, column):
                 keep_cut(work, gain, gain, column, previous, code, to_left, ZERO)
                 floor = slot_floor(work)
         elif previous >= 0:
-            gain = base - two_sides_disorder(left_0, left_1, total_0 - left_0, total_1 - left_1, criterion, counted)
+            gain = base - two_sides_impurity(left_0, left_1, total_0 - left_0, total_1 - left_1, criterion, counted)
             if gain > floor and min(left_rows, n_rows - left_rows) >= margin:
                 keep_cut(work, gain, gain, column, previous, code, YES, ZERO)
                 floor = slot_floor(work)
@@ -316,7 +318,7 @@ def scan_counts_two_classes(work, column):
         left_0 += counts[code, 0]
         left_1 += counts[code, 1]
     if work.n_missing > 0 and work.n_present > 0:
-        rate_gaps_apart(work, column, left_rows)
+        rate_missing_apart(work, column, left_rows)
 
 
 @kernel
@@ -346,7 +348,7 @@ def rate_cut(work, column, previous, code, left_rows):
 
 
 @kernel
-def rate_gaps_apart(work, column, known_rows):
+def rate_missing_apart(work, column, known_rows):
     """Rate the split of all rows with a value from those without; everything known is on the left."""
     if work.strategy != OWN_BRANCH or work.n_missing == 0 or work.drawn_cut >= 0:
         return
@@ -397,7 +399,7 @@ def scan_keys_classes(work, keys, column):
             end += 1
         class_before = step_right(work, column, previous, code, start, class_before)
         previous, start = code, end
-    rate_gaps_apart(work, column, known)
+    rate_missing_apart(work, column, known)
 
 
 @kernel
@@ -419,4 +421,4 @@ def scan_counts_classes(work, column):
         class_before = step_right(work, column, previous, code, left_rows, class_before)
         previous = code
         left_rows += work.code_rows[code]
-    rate_gaps_apart(work, column, left_rows)
+    rate_missing_apart(work, column, left_rows)

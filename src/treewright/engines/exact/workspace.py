@@ -126,7 +126,7 @@ NODE = [
     ("lo", WHOLE),
     ("hi", WHOLE),
     ("weight", REAL),
-    ("disorder", REAL),  # what the children's disorder is taken from
+    ("weighted impurity", REAL),  # what the children's weighted impurity is taken from
     ("spread", REAL),  # impurity times weight; the same but for poisson
     ("mean", REAL),  # of a numeric target (the median for absolute_error)
     ("min_leaf_weight", REAL),  # C4.5: least weight on each side of a threshold
@@ -136,7 +136,7 @@ NODE = [
     ("n_rated", WHOLE),  # admissible cuts of the column so far
     ("base", REAL),  # what the gains of the column's splits are taken from
     ("portion", REAL),  # of a row without a value that stands for each value that occurs, else 0
-    ("gaps_disorder", REAL),  # absolute error: of the rows without a value, where they are left out
+    ("missing_impurity", REAL),  # absolute error: of the rows without a value, where they are left out
     ("bits", REAL),  # split information of the split being rated, times the weight
 ]
 
@@ -167,13 +167,16 @@ ROOM = [
     ("ahead_way", WHOLES),  # and of which branch
     ("moments", REALS),  # weight and mean of the node and its squared deviations, for a criterion of the user's
     ("figures", REALS),  # of sides to be measured: class weights side by side, or lines of weights, means and variances
-    ("answers", REALS),  # disorders, or what a criterion of the user's says
+    ("impurities", REALS),  # weighted impurities, or what a criterion of the user's says
     ("side_weights", REALS),
     (
         "cut_codes",
         WHOLES,
-    ),  # of each cut: the codes before and after it; if gaps take a side, then also the rows before it
-    ("room_of_own", REALS),  # for its copy of the figures; then 1 if it gave no finite number, and the figures of that
+    ),  # of each cut: the codes before and after it; if missing values take a side, then also the rows before it
+    (
+        "own_workspace",
+        REALS,
+    ),  # for its copy of the figures; then 1 if it gave no finite number, and the figures of that
 ]
 
 # The values of a column that occur at a node, one group each, in the order of their codes. For a numeric target
@@ -189,7 +192,7 @@ GROUPS = [
     ("group_squares", REALS),
     ("along", REALS),  # what the groups are ordered by
     ("order", WHOLES),
-    ("before", ("float64", 2)),  # disorder of the groups up to each position, without and with missing rows
+    ("before", ("float64", 2)),  # weighted impurity of the groups up to each position, without and with missing rows
     ("after", ("float64", 2)),  # and from each position on
     ("weight_before", REALS),
 ]
@@ -201,8 +204,8 @@ MEDIANS = [
     ("rank", ("uint32", 1)),  # position of each row of the table in that order
     ("fenwick_weights", REALS),
     ("fenwick_sums", REALS),
-    ("gap_weights", REALS),  # the same of the rows without a value, where these stand for all values
-    ("gap_sums", REALS),
+    ("missing_weights", REALS),  # the same of the rows without a value, where these stand for all values
+    ("missing_sums", REALS),
     ("row_side", WHOLES),  # per row of the table: the side or group it is on
     ("side_total", REALS),  # per side: its weight, the weight passed so far, its median
     ("side_below", REALS),
@@ -213,7 +216,7 @@ MEDIANS = [
 SLOTS = [
     ("filled", WHOLE),
     ("slot_score", REALS),
-    ("slot_gain", REALS),  # parent's disorder minus the children's
+    ("slot_gain", REALS),  # parent's weighted impurity minus the children's
     ("slot_bits", REALS),  # split information times the weight
     ("slot_column", WHOLES),
     ("slot_kind", WHOLES),
@@ -265,7 +268,7 @@ TREE = [
     ("spare_shares", REALS),
     ("row_share", REALS),  # per row of the table: the part of it in the node at hand
     ("n_positions", WHOLE),  # where the part of the row list that is in use ends
-    ("n_gaps_here", WHOLE),  # rows of the node being divided without a value in the column it asks for
+    ("n_missing_here", WHOLE),  # rows of the node being divided without a value in the column it asks for
     ("in_place", FLAG),  # the branches of a node may take its place and more behind it
     ("heap", WHOLES),  # nodes waiting to be divided
     ("n_waiting", WHOLE),
@@ -384,10 +387,10 @@ def make_arrays(data: Data, recipe: Recipe, n_rows: int) -> Any:
         "progress": 9,
         "moments": 3,
         "figures": n_sides * n_figures if data.n_classes else 3 * LINE,
-        "room_of_own": 2 * n_figures + 1,
+        "own_workspace": 2 * n_figures + 1,
         "marks": 4,
     }
-    sizes |= dict.fromkeys(("answers", "side_weights", "cut_codes"), n_sides)
+    sizes |= dict.fromkeys(("impurities", "side_weights", "cut_codes"), n_sides)
     sizes |= dict.fromkeys(("totals", "left", "known", "missing", "first", "second", "group"), width)
     sizes |= dict.fromkeys(("columns", "column_gain", "column_ratio"), len(data.n_codes))
     sizes |= dict.fromkeys(("group_code", "group_rows", "group_weight", "chosen", "along", "order"), n_groups)
@@ -395,7 +398,7 @@ def make_arrays(data: Data, recipe: Recipe, n_rows: int) -> Any:
     sizes |= dict.fromkeys(("group_start", "group_mean", "group_squares", "weight_before"), n_moments)
     sizes |= dict.fromkeys(("ranked_row", "ranked_number"), n_ranked)
     sizes |= dict.fromkeys(("fenwick_weights", "fenwick_sums"), n_ranked + 1)
-    sizes |= dict.fromkeys(("gap_weights", "gap_sums"), n_ranked + 1 if recipe.strategy == EVERY_VALUE else 0)
+    sizes |= dict.fromkeys(("missing_weights", "missing_sums"), n_ranked + 1 if recipe.strategy == EVERY_VALUE else 0)
     sizes |= dict.fromkeys(("rank", "row_side"), n_table)
     sizes |= dict.fromkeys(("side_total", "side_below", "side_median"), max(n_moments, 3))
     sizes |= dict.fromkeys((name for name, _ in SLOTS), recipe.among)
@@ -405,14 +408,14 @@ def make_arrays(data: Data, recipe: Recipe, n_rows: int) -> Any:
     sizes |= dict.fromkeys((name for name in ARRAYS if name.startswith("node_surrogate")), (0, n_surrogates))
     sizes |= {"node_distribution": (0, width), "set_words": 0, "heap": 0, "deferred": 0}
     made = {name: np.empty(sizes[name], kind[0]) for name, kind in ARRAYS.items() if name not in Data._fields}
-    for name in ("progress", "counts", "code_rows", "marks", "room_of_own"):
+    for name in ("progress", "counts", "code_rows", "marks", "own_workspace"):
         made[name][:] = 0
     arrays = Arrays(**{name: getattr(data, name, made.get(name)) for name in ARRAYS})
-    return with_more_room(arrays, min(2 * n_rows, 1024) + n_branches, n_branches + 66)
+    return with_more_capacity(arrays, min(2 * n_rows, 1024) + n_branches, n_branches + 66)
 
 
-def with_more_room(arrays: Any, n_nodes: int, n_words: int, n_rows: int = 0) -> Any:
-    """The same arrays with room for that many more nodes, words of category sets and parts of rows.
+def with_more_capacity(arrays: Any, n_nodes: int, n_words: int, n_rows: int = 0) -> Any:
+    """The same arrays with room for that many more nodes, words of category sets and fractional instances.
 
     What is too small is about doubled.
     """

@@ -28,7 +28,7 @@ from treewright.runtime.jit import kernel
 
 
 @kernel
-def disorder_term(work, weight):
+def impurity_term(work, weight):
     """What one class of this weight adds to a side's order: the square, or for entropy w log w."""
     if work.criterion == INFORMATION_GAIN:
         return weight * log2(weight) if weight > 0.0 else 0.0
@@ -101,7 +101,7 @@ def begin_sides(work):
 def add_to_first(work, row):
     """Add a row to the first side: the term of its class changes, those of the others do not."""
     left, label, weight = work.left, np.int64(work.targets[row]), work.stats[row, 0]
-    work.order_left += disorder_term(work, left[label] + weight) - disorder_term(work, left[label])
+    work.order_left += impurity_term(work, left[label] + weight) - impurity_term(work, left[label])
     left[label] += weight
     work.weight_left += weight
 
@@ -110,7 +110,7 @@ def add_to_first(work, row):
 def add_to_second(work, row):
     """The same for the second side."""
     right, label, weight = work.right, np.int64(work.targets[row]), work.stats[row, 0]
-    work.order_right += disorder_term(work, right[label] + weight) - disorder_term(work, right[label])
+    work.order_right += impurity_term(work, right[label] + weight) - impurity_term(work, right[label])
     right[label] += weight
     work.weight_right += weight
 
@@ -227,8 +227,8 @@ def offer_drawn_classes(work, column, n_left, cut, missing_left):
         label = work.classes[k]
         here = work.left[label]
         there = max(work.totals[label] - here, 0.0)
-        order += disorder_term(work, here)
-        order_right += disorder_term(work, there)
+        order += impurity_term(work, here)
+        order_right += impurity_term(work, there)
         weight += here
         weight_right += there
     work.order_left, work.order_right = order, order_right
@@ -260,7 +260,7 @@ def try_drawn_classes(work, column):
             write_set(work, column, n_present, n_first)
         return YES
     lowest, highest = gather_codes(work, column)
-    if lowest == MISSING or (lowest == highest and not work.has_gaps[column]):
+    if lowest == MISSING or (lowest == highest and not work.has_missing[column]):
         return NO
     point = draw_point(work, column, lowest, highest)
     cut = last_code_below(work, column, point)
@@ -272,7 +272,7 @@ def try_drawn_classes(work, column):
             n_left += 1
     if n_left < work.hi - work.lo:
         offer_drawn_classes(work, column, n_left, cut, NO)
-    if work.has_gaps[column] and lowest < highest:
+    if work.has_missing[column] and lowest < highest:
         for i in range(np.uint64(work.lo), np.uint64(work.hi)):
             row = rows[i]
             if line[row] == MISSING_CODE:

@@ -143,7 +143,7 @@ def grow_forest(
     with np.errstate(over="ignore"):
         recipe = recipe._replace(min_split_gain=float(np.ldexp(recipe.min_split_gain, -2 * scale.targets)))
     stop = np.zeros(1, np.uint8)
-    room_of_thread = threading.local()
+    workspace_of_thread = threading.local()
     n_rows = table.codes.shape[1]
     of_rows = goal.weights if len(goal.weights) else None
     exact = goal.exact and max(bagging.n_draws, n_rows) <= MOST_PACKED
@@ -151,9 +151,9 @@ def grow_forest(
     size = max(1, min(ROWS_AT_A_TIME // n_rows, -(-len(trees) // (4 * n_threads))))
 
     def grow_some(first: int) -> GrownTrees:
-        if not hasattr(room_of_thread, "arrays"):
-            room_of_thread.counts, room_of_thread.order = np.empty(n_rows, np.uint16), bagging.room(n_rows)
-            room_of_thread.arrays = make_workspace(
+        if not hasattr(workspace_of_thread, "arrays"):
+            workspace_of_thread.counts, workspace_of_thread.order = np.empty(n_rows, np.uint16), bagging.room(n_rows)
+            workspace_of_thread.arrays = make_workspace(
                 table,
                 goal.targets,
                 n_trees=size,
@@ -164,7 +164,7 @@ def grow_forest(
             )
         numbers = trees[first : first + size]
         run(grow_forest_trees)(
-            room_of_thread.arrays,
+            workspace_of_thread.arrays,
             recipe,
             goal.n_classes,
             exact,
@@ -172,15 +172,15 @@ def grow_forest(
             np.array([bag_seed_of_tree(seed, tree) for tree in numbers], np.uint64),
             bagging.n_draws,
             bagging.replace,
-            room_of_thread.counts,
-            room_of_thread.order,
+            workspace_of_thread.counts,
+            workspace_of_thread.order,
             goal.weights,
             np.empty(goal.n_classes if goal.balanced else 0),
             centre,
             True if goal.by_class else None,
         )
         tick(len(numbers))
-        return scale.bring_back(take_part(room_of_thread.arrays, len(numbers), goal.by_class))
+        return scale.bring_back(take_part(workspace_of_thread.arrays, len(numbers), goal.by_class))
 
     return run_interruptibly(grow_some, range(0, len(trees), size), n_threads, stop)
 

@@ -159,7 +159,7 @@ def measure_classes(work):
 
 @kernel
 def scores(work, by_class):
-    """The score of the node as it is, and that of a split into sides without disorder."""
+    """The score of the node as it is, and that of a split into sides without weighted impurity."""
     if by_class is None:
         score = work.sum * work.sum / work.weight
         # Only of two classes are the targets known to be 0 and 1.
@@ -328,7 +328,7 @@ def place_cut(work):
     column, cut = work.best_column, work.best_cut
     line, rows = work.codes[column], work.rows
     after, last = np.uint64(255), np.uint64(0)
-    if work.has_gaps[column] or not work.random_cuts:
+    if work.has_missing[column] or not work.random_cuts:
         for i in range(np.uint64(work.lo), np.uint64(work.hi)):
             code = np.uint64(line[rows[i]])
             after = min(after, code if code > np.uint64(cut) else np.uint64(255))

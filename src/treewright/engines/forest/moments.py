@@ -239,8 +239,8 @@ def best_of_packed_codes(work, histogram, column, lowest, highest, both, missing
 
 
 @kernel
-def tally_packed(work, histogram, column, lo, n_rows):
-    """Add rows of the node to the tally of a column, where weight and sum are whole numbers in one word."""
+def fill_packed_histogram(work, histogram, column, lo, n_rows):
+    """Add rows of the node to the histogram of a column, where weight and sum are whole numbers in one word."""
     line, rows, packed = work.codes[column], work.rows, work.near_packed
     for i in range(n_rows):
         histogram[line[rows[lo + i]]] += packed[i]
@@ -248,7 +248,7 @@ def tally_packed(work, histogram, column, lo, n_rows):
 
 @kernel
 def scan_packed(work, histogram, column):
-    """Rate the cuts of a column that has been tallied in words of weight and sum, and clear the tally."""
+    """Rate the cuts of a column whose histogram has words of weight and sum, and clear the histogram."""
     lowest, highest = ZERO, work.n_codes[column] - 1
     while lowest < highest and histogram[lowest] == 0:
         lowest += 1
@@ -266,8 +266,8 @@ def scan_packed(work, histogram, column):
 
 
 @kernel
-def tally_stats(work, histogram, column, lo, n_rows):
-    """Add rows of the node to the tally of a column."""
+def fill_histogram_of_sums(work, histogram, column, lo, n_rows):
+    """Add rows of the node to the histogram of a column."""
     line, rows, stats = work.codes[column], work.rows, work.near_stats
     for i in range(n_rows):
         code = line[rows[lo + i]]
@@ -277,7 +277,7 @@ def tally_stats(work, histogram, column, lo, n_rows):
 
 @kernel
 def scan_stats(work, histogram, column):
-    """Rate the cuts of a column that has been tallied, and clear the tally."""
+    """Rate the cuts of a column that has been counted in histograms, and clear the histogram."""
     lowest, highest = ZERO, work.n_codes[column] - 1
     while lowest < highest and histogram[lowest, 0] == 0.0:
         lowest += 1
@@ -301,10 +301,10 @@ def scan_all_moments(work, column):
     """Rate the cuts of a column of numbers at a larger node, where each side may be as small as one row."""
     lo, n_rows = np.uint64(work.lo), np.uint64(work.hi - work.lo)
     if work.exact:
-        tally_packed(work, work.packed_histogram, column, lo, n_rows)
+        fill_packed_histogram(work, work.packed_histogram, column, lo, n_rows)
         scan_packed(work, work.packed_histogram, column)
     else:
-        tally_stats(work, work.histogram, column, lo, n_rows)
+        fill_histogram_of_sums(work, work.histogram, column, lo, n_rows)
         scan_stats(work, work.histogram, column)
 
 
@@ -357,7 +357,7 @@ def list_tallied(work, column):
             histogram[code] += packed[i]
             marks[code >> SIX] |= ONE << (code & LOW_SIX)
         return list_marked(work)
-    tally_packed(work, histogram, column, lo, n_rows)
+    fill_packed_histogram(work, histogram, column, lo, n_rows)
     n_present = ZERO
     for code in range(work.n_codes[column]):
         present[n_present] = code
@@ -435,14 +435,14 @@ def sum_between(work, least, most):
 def try_drawn_cut(work, column):
     """Rate one threshold of a column of numbers, drawn at random; False if all its codes are the same."""
     lowest, highest = gather_codes(work, column)
-    if lowest == MISSING or (lowest == highest and not work.has_gaps[column]):
+    if lowest == MISSING or (lowest == highest and not work.has_missing[column]):
         return NO
     point = draw_point(work, column, lowest, highest)
     cut = last_code_below(work, column, point)
     weight, total, n_left = sum_between(work, np.uint8(0), np.uint8(cut))
     if n_left < work.hi - work.lo:
         offer(work, column, weight, total, n_left, cut, NO)
-    if work.has_gaps[column] and lowest < highest:
+    if work.has_missing[column] and lowest < highest:
         missing_weight, missing_sum, n_missing = sum_between(work, MISSING_CODE, MISSING_CODE)
         if n_missing > 0:
             offer(work, column, weight + missing_weight, total + missing_sum, n_left + n_missing, cut, YES)

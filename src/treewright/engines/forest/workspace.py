@@ -46,7 +46,7 @@ TABLE = [
     ("is_number", FLAGS),
     ("n_codes", WHOLES),
     ("code_values", ("float64", 2)),  # [column, code]: a number that stands for the code; infinity for missing
-    ("has_gaps", FLAGS),
+    ("has_missing", FLAGS),
     ("monotonic_cst", WHOLES),  # per column 1 (rising), -1 (falling) or 0
     ("n_classes", WHOLE),  # 0 if nodes are rated by weight and sum alone
     ("exact", FLAG),  # all sums are whole numbers, so that differences of them are exact
@@ -283,7 +283,7 @@ def make_workspace(
     given = {"all_codes": codes, "codes_by_row": table.codes_by_row, "all_targets": targets}
     given |= {"monotonic_cst": monotonic_cst, "stop": stop}
     given |= {name: getattr(bins, name) for name in Bins._fields if name in ARRAYS}
-    given["has_gaps"] = (codes == MISSING_CODE).any(axis=1)
+    given["has_missing"] = (codes == MISSING_CODE).any(axis=1)
     made |= {name: made["all_" + name] for name in ("rows", "stats", "packed")}
     made |= {"codes": codes, "targets": targets}
     return ForestArrays(**(given | made))

@@ -57,7 +57,7 @@ def first_bit(word: Any) -> Any:
 
 
 @entry
-def answer_by_masks(
+def predict_by_masks(
     first,
     last,
     nodes,

@@ -7,9 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from treewright.engines.packed.masks import MOST_LEAVES, ROWS_NEAR, answer_by_masks, turn_codes
+from treewright.engines.packed.masks import MOST_LEAVES, ROWS_NEAR, predict_by_masks, turn_codes
 from treewright.engines.packed.trees import PackedTrees
-from treewright.engines.packed.walk import BLOCK, answer_block, walk
+from treewright.engines.packed.walk import BLOCK, predict_block, walk
 from treewright.runtime.forms import Run
 from treewright.runtime.threads import run_parallel
 
@@ -21,21 +21,21 @@ ROWS_AT_ONCE = 4096
 ROWS_BY_MASKS, MIN_ROWS_FOR_MASKS = 1 << 14, 256
 
 
-def answer_rows(
+def sum_predictions(
     run: Run, codes: np.ndarray, trees: PackedTrees, majority: bool, n_threads: int, bags: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """What the trees answer for each coded row, added up, and how many answered."""
     n_rows = len(codes)
     out = np.zeros((n_rows, trees.n_outputs))
-    n_answers = np.zeros(n_rows, np.int64)
+    n_predictions = np.zeros(n_rows, np.int64)
     if bags is None and not majority and _has_small_trees(trees) and n_rows >= MIN_ROWS_FOR_MASKS:
-        _answer_by_masks(run, codes, trees, n_threads, out)
+        _predict_by_masks(run, codes, trees, n_threads, out)
         return out, np.full(n_rows, trees.n_trees)
     bags = np.empty((0, 0), np.uint8) if bags is None else bags
 
-    def answer(first: int) -> None:
+    def predict(first: int) -> None:
         last = min(first + ROWS_AT_ONCE, n_rows)
-        run(answer_block)(
+        run(predict_block)(
             codes,
             first,
             last,
@@ -51,13 +51,13 @@ def answer_rows(
             majority,
             bags,
             out,
-            n_answers,
+            n_predictions,
             np.empty(last - first, np.uint32),
             np.empty(BLOCK, np.uint32),
         )
 
-    _run_blocks(answer, n_rows, n_threads)
-    return out, n_answers
+    _run_blocks(predict, n_rows, n_threads)
+    return out, n_predictions
 
 
 def _has_small_trees(trees: PackedTrees) -> bool:
@@ -65,16 +65,16 @@ def _has_small_trees(trees: PackedTrees) -> bool:
     return len(trees.leaf_end) == 0 and int(np.diff(trees.leaf_start).max(initial=0)) <= MOST_LEAVES
 
 
-def _answer_by_masks(run: Run, codes: np.ndarray, trees: PackedTrees, n_threads: int, out: np.ndarray) -> None:
+def _predict_by_masks(run: Run, codes: np.ndarray, trees: PackedTrees, n_threads: int, out: np.ndarray) -> None:
     """The same for small trees, without walking."""
     n_rows, n_columns = codes.shape
     size = ROWS_BY_MASKS if n_threads < 2 else min(ROWS_BY_MASKS, -(-n_rows // n_threads))
 
-    def answer(first: int) -> None:
+    def predict(first: int) -> None:
         last = min(first + size, n_rows)
         near = np.empty((n_columns, last - first), np.uint8)
         run(turn_codes)(codes, first, last, near)
-        run(answer_by_masks)(
+        run(predict_by_masks)(
             first,
             last,
             trees.nodes,
@@ -93,7 +93,7 @@ def _answer_by_masks(run: Run, codes: np.ndarray, trees: PackedTrees, n_threads:
             np.empty((MOST_LEAVES, 2), np.int64),
         )
 
-    run_parallel(answer, range(0, n_rows, size), n_threads)
+    run_parallel(predict, range(0, n_rows, size), n_threads)
 
 
 def leaves_of_rows(run: Run, codes: np.ndarray, trees: PackedTrees, n_threads: int) -> np.ndarray:

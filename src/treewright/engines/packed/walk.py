@@ -112,7 +112,7 @@ def add_classes(out, place, first, last, entry_class, entry_share, majority):
 
 
 @entry
-def answer_block(
+def predict_block(
     codes,
     first,
     last,
@@ -128,21 +128,21 @@ def answer_block(
     majority,
     bags,
     out,
-    n_answers,
+    n_predictions,
     at,
     active,
 ):
     """Add up the answers of all trees, in their order, for the rows first to last-1.
 
     With `bags` (a line per tree with a bit per row that was in its bag) only trees that have not seen a row answer;
-    `n_answers` then counts them.
+    `n_predictions` then counts them.
     """
     for tree in range(len(node_start) - 1):
         walk_tree(codes, first, last, nodes, node_start[tree], node_set, sets, at, active)
         for k in range(last - first):
             if len(bags) > 0 and in_bag(bags, tree, first + k):
                 continue
-            n_answers[first + k] += 1
+            n_predictions[first + k] += 1
             leaf = np.int64(leaf_start[tree]) + np.int64(at[k])
             if len(leaf_value) > 0:
                 add_moment(out, first + k, leaf_value[leaf], majority)

@@ -13,7 +13,7 @@ from treewright.engines.packed.walk import CHILD_SHIFT, COLUMN_MASK, COLUMN_SHIF
 from treewright.estimators.boosting.losses import Loss
 
 
-def best_answers(
+def best_leaf_values(
     part: GrownTrees,
     leaves: np.ndarray,
     residuals: np.ndarray,
@@ -32,9 +32,9 @@ def best_answers(
         taken = np.concatenate([rows[leaf] for leaf in some])
         return loss.leaf(residuals[taken], weights[taken]) if weights[taken].any() else 0.0
 
-    answers = np.array([best_for([leaf]) for leaf in range(n_leaves)])
+    predictions = np.array([best_for([leaf]) for leaf in range(n_leaves)])
     if not monotonic_cst.any():
-        return answers
+        return predictions
     # Whatever lies below the two sides of a monotonic split is kept apart by a number halfway between them.
     below = leaves_below(part.nodes)
     waiting = [(0, -np.inf, np.inf)]
@@ -43,7 +43,7 @@ def best_answers(
         word = part.nodes[node]
         child = int(word >> CHILD_SHIFT)
         if word & IS_LEAF:
-            answers[child] = np.clip(answers[child], least, most)
+            predictions[child] = np.clip(predictions[child], least, most)
             continue
         direction = monotonic_cst[int((word >> COLUMN_SHIFT) & COLUMN_MASK)]
         if direction == 0.0:
@@ -52,7 +52,7 @@ def best_answers(
         middle = np.mean([np.clip(best_for(below[side]), least, most) for side in (child, child + 1)])
         lower, upper = (child, child + 1) if direction > 0.0 else (child + 1, child)
         waiting += [(lower, least, middle), (upper, middle, most)]
-    return answers
+    return predictions
 
 
 def leaves_below(nodes: np.ndarray) -> list[list[int]]:

@@ -12,9 +12,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from treewright.encoding.bins import MAX_CODES, Bins, bin_table, code_rows
-from treewright.encoding.target_encoding import CategoryStatistics, learn_statistics
+from treewright.encoding.target_encoding import TargetEncoding, fit_target_encoding
 from treewright.engines.exact.own_criterion import name_of
-from treewright.estimators.base import ClassAnswers, NumberAnswers, TableLearner, Training
+from treewright.estimators.base import ClassPredictions, NumberPredictions, TableLearner, Training
 from treewright.estimators.boosting.losses import Loss, LossChoices, ManyOutputs, Tweedie, read_loss
 from treewright.estimators.boosting.metrics import read_metrics
 from treewright.estimators.boosting.options import (
@@ -150,7 +150,7 @@ class Boosting(TableLearner):
         self.n_estimators_, self.learning_rate_ = len(forests[0]), plan.recipe.learning_rate
         self._keep_curves(found.curves, plan)
         self.loss_, self.shape_, self.constraints_ = loss, shape_of(plan), (plan.monotonic_cst, groups_of(plan))
-        self.columns_, self.target_, self.statistics_ = training.columns, training.target, statistics
+        self.columns_, self.target_, self.target_encoding_ = training.columns, training.target, statistics
         return self
 
     def _keep_curves(self, curves: np.ndarray, plan: BoostPlan) -> None:
@@ -169,7 +169,7 @@ class Boosting(TableLearner):
         """The share of each column in all that the splits took off the loss."""
         check_is_fitted(self)
         by_column = sum(forest.gains.sum(axis=0) for forest in self.forests_)
-        gains = np.bincount(self.statistics_.origin, by_column, minlength=len(self.columns_))
+        gains = np.bincount(self.target_encoding_.origin, by_column, minlength=len(self.columns_))
         total = gains.sum()
         return np.asarray(gains / total if total > 0.0 else gains)
 
@@ -180,7 +180,7 @@ class Boosting(TableLearner):
         return self.target_
 
     def _code(self, values: np.ndarray) -> np.ndarray:
-        return self.forests_[0].code(self.statistics_.apply(values), self.n_jobs)
+        return self.forests_[0].code(self.target_encoding_.apply(values), self.n_jobs)
 
     def _scores(self, values: np.ndarray) -> np.ndarray:
         """The sum of all trees for each row: a line per output."""
@@ -188,10 +188,10 @@ class Boosting(TableLearner):
         sums = [forest.sums(codes, self.n_jobs)[:, 0] for forest in self.forests_]
         return np.stack(sums) + self.initial_[:, None]
 
-    def _answer_rows(self, values: np.ndarray) -> np.ndarray:
-        return self.loss_.answer(self._scores(values))
+    def _predict_rows(self, values: np.ndarray) -> np.ndarray:
+        return self.loss_.prediction(self._scores(values))
 
-    def _staged_answers(self, X: Any) -> Iterator[np.ndarray]:
+    def _staged_predictions(self, X: Any) -> Iterator[np.ndarray]:
         """The answers after each round; what is wrong with the rows is told at once."""
         check_is_fitted(self)
         codes = self._code(self._read_rows(X))
@@ -202,14 +202,14 @@ class Boosting(TableLearner):
             for number in range(self.n_estimators_):
                 for k, forest in enumerate(self.forests_):
                     scores[k] += forest.leaf_value[forest.leaf_start[number] + leaves[k][:, number]]
-                yield self.loss_.answer(scores.copy())
+                yield self.loss_.prediction(scores.copy())
 
         return stages()
 
     def _read_loss(self, training: Training) -> Loss:
         raise NotImplementedError
 
-    def _read_answers(self, y: Any, training: Training) -> np.ndarray:
+    def _read_validation_target(self, y: Any, training: Training) -> np.ndarray:
         """The targets of rows to judge by, in the terms of the training rows."""
         raise NotImplementedError
 
@@ -221,7 +221,7 @@ class Boosting(TableLearner):
         """The scores that rows begin with: [output, row]."""
         return read_start(init_score, training, n_outputs)
 
-    def _prepare(self, training: Training, loss: Loss) -> tuple[BoostPlan, Rows, CategoryStatistics]:
+    def _prepare(self, training: Training, loss: Loss) -> tuple[BoostPlan, Rows, TargetEncoding]:
         """The plan, and the table in bytes."""
         if not is_whole(self.max_bins, 2) or self.max_bins > MAX_CODES:
             raise parameter_error("max_bins", self.max_bins, f"a whole number from 2 to {MAX_CODES}")
@@ -233,7 +233,7 @@ class Boosting(TableLearner):
         n_threads = usable_threads(self.n_jobs)
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int64).max, dtype=np.int64))
         outputs = self._outputs(training)
-        statistics, values = learn_statistics(training.columns, training.values, outputs, training.weights)
+        statistics, values = fit_target_encoding(training.columns, training.values, outputs, training.weights)
         table = bin_table(choose_compiled_form(), statistics.columns, values, int(self.max_bins), n_threads)
         if len(statistics.columns) >= MOST_COLUMNS:
             raise ValueError(
@@ -253,14 +253,14 @@ class Boosting(TableLearner):
             n_threads=n_threads,
             metrics=read_metrics(self.eval_metric, training.target, training.classes),
         )
-        targets = np.ascontiguousarray(training.answers.astype(np.float64).T)
+        targets = np.ascontiguousarray(training.y.astype(np.float64).T)
         code_apart = self._code_apart(training, outputs, statistics, table.bins) if statistics.means else None
         return plan, Rows(table.codes, targets, training.weights, code_apart=code_apart), statistics
 
     def _code_apart(
-        self, training: Training, outputs: dict[str, np.ndarray], statistics: CategoryStatistics, bins: Bins
+        self, training: Training, outputs: dict[str, np.ndarray], statistics: TargetEncoding, bins: Bins
     ) -> Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
-        """What codes rows to learn from and rows held back, without means that know the targets of the latter."""
+        """What codes rows to learn from and the validation set, without means that know the targets of the latter."""
 
         def code(kept: np.ndarray, held: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             known = {name: numbers[kept] for name, numbers in outputs.items()}
@@ -273,7 +273,7 @@ class Boosting(TableLearner):
         return code
 
     def _read_validation(
-        self, given: ValidationSet, table: Table, training: Training, plan: BoostPlan, statistics: CategoryStatistics
+        self, given: ValidationSet, table: Table, training: Training, plan: BoostPlan, statistics: TargetEncoding
     ) -> Rows | None:
         """The validation set, coded as the training rows."""
         if not given.is_given:
@@ -290,11 +290,11 @@ class Boosting(TableLearner):
             )
             if self._unseen() == "error":
                 refuse_unseen(training.columns, values, given.X, self.other_unseen)
-            targets = self._read_answers(given.y, training)
+            targets = self._read_validation_target(given.y, training)
             weights = read_weights(given.sample_weight, len(values))
             if targets.shape[-1] != len(values):
                 raise ValueError(f"it has {len(values)} rows, but {targets.shape[-1]} targets")
-            if targets.shape[:-1] != training.answers.shape[1:]:
+            if targets.shape[:-1] != training.y.shape[1:]:
                 raise ValueError("it has another number of targets per row than the training rows")
             plan.loss.check_targets(targets)
             if not weights.any():
@@ -306,12 +306,14 @@ class Boosting(TableLearner):
         whole = replace(training, values=values, kept=None)
         return Rows(codes, targets, weights, self._read_start(given.init_score, whole, plan.loss.n_outputs))
 
-    def _earlier(self, training: Training, plan: BoostPlan, statistics: CategoryStatistics) -> list[Forest]:
+    def _earlier(self, training: Training, plan: BoostPlan, statistics: TargetEncoding) -> list[Forest]:
         """The trees to add to, none without `warm_start`."""
         if not self.warm_start or not hasattr(self, "forests_"):
             return []
         same = training.columns == self.columns_ and training.target == self.target_
-        same = same and len(self.forests_) == plan.loss.n_outputs and statistics.columns == self.statistics_.columns
+        same = (
+            same and len(self.forests_) == plan.loss.n_outputs and statistics.columns == self.target_encoding_.columns
+        )
         if type(self.loss_) is not type(plan.loss):
             raise ValueError("warm_start adds rounds of the same loss; set warm_start=False to begin anew with another")
         if not same or not np.array_equal(self.forests_[0].bins.cuts, plan.bins.cuts):
@@ -361,7 +363,7 @@ class Boosting(TableLearner):
         return plan, replace(found, curves=np.hstack([curves[:, :first], found.curves])), initial
 
     def _shapes(self, plan: BoostPlan, n_rows: int) -> list[BoostPlan]:
-        """The plans to choose among where rounds are judged by rows held back."""
+        """The plans to choose among where rounds are judged by the validation set."""
         plans = [take_shape(plan, shape, self) for shape in shapes_for(n_rows)]
         return list({(each.recipe, each.subsample): each for each in plans}.values())
 
@@ -398,11 +400,11 @@ def move_on(rows: Rows, initial: np.ndarray, earlier: list[Forest]) -> Rows:
     return replace(rows, start=rows.scores(initial) + sums)
 
 
-class GradientBoostingClassifier(ClassAnswers, Boosting):
+class GradientBoostingClassifier(ClassPredictions, Boosting):
     """Gradient boosting for classes: each tree corrects the ones before it (Friedman 2001).
 
-    Takes tables as they are, with text columns and gaps. Categories are split in groups along their gradients; gaps go
-    to the side that is better for them.
+    Takes tables as they are, with text columns and missing values. Categories are split in groups along their
+    gradients; missing values go to the side that is better for them.
 
     Parameters
     ----------
@@ -421,7 +423,7 @@ class GradientBoostingClassifier(ClassAnswers, Boosting):
     growth : {"auto", "best", "level", "oblivious"}, default="auto"
         Which leaf is split next: the one whose split takes the most off the loss; all of a level before the next; or
         all of a level by the same test (oblivious trees, six levels unless `max_depth` tells otherwise). "auto" is
-        the better of "best" and "oblivious" where rounds are judged by rows held back (`n_estimators="auto"`,
+        the better of "best" and "oblivious" where rounds are judged by the validation set (`n_estimators="auto"`,
         `validation` or `validation_fraction`) and there are no more than 200,000 rows, else "best".
     max_leaf_nodes : int, default=31
         Most leaves of a tree, unless it is oblivious.
@@ -580,17 +582,17 @@ class GradientBoostingClassifier(ClassAnswers, Boosting):
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
         """The classes that the model answers after each round."""
-        return (self._named(self._choose(shares)) for shares in self._staged_answers(X))
+        return (self._named(self._choose(shares)) for shares in self._staged_predictions(X))
 
     def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
         """The class shares after each round."""
-        return (shares[:, self._labels_of_classes()] for shares in self._staged_answers(X))
+        return (shares[:, self._labels_of_classes()] for shares in self._staged_predictions(X))
 
     def _read_loss(self, training: Training) -> Loss:
         n_classes = max(len(training.target.classes), 2)
         return read_loss(self.loss, LossChoices(n_classes))
 
-    def _read_answers(self, y: Any, training: Training) -> np.ndarray:
+    def _read_validation_target(self, y: Any, training: Training) -> np.ndarray:
         labels, classes = read_classes(y)
         label_of = {name: label for label, name in enumerate(training.target.classes)}
         strange = [name for name in classes.tolist() if name not in label_of]
@@ -612,11 +614,11 @@ class GradientBoostingClassifier(ClassAnswers, Boosting):
     def _outputs(self, training: Training) -> dict[str, np.ndarray]:
         told = [f"share of {name!r}" for name in map(str, training.target.classes)]
         if len(told) <= 2:
-            return {told[-1]: (training.answers == len(told) - 1).astype(np.float64)}
-        return {name: (training.answers == label).astype(np.float64) for label, name in enumerate(told)}
+            return {told[-1]: (training.y == len(told) - 1).astype(np.float64)}
+        return {name: (training.y == label).astype(np.float64) for label, name in enumerate(told)}
 
-    def _answer_rows(self, values: np.ndarray) -> np.ndarray:
-        return super()._answer_rows(values)[:, : len(self.target_.classes)]
+    def _predict_rows(self, values: np.ndarray) -> np.ndarray:
+        return super()._predict_rows(values)[:, : len(self.target_.classes)]
 
     def _directions(self, training: Training) -> np.ndarray:
         directions = super()._directions(training)
@@ -633,11 +635,11 @@ def _is_turned(training: Training) -> bool:
     return len(training.classes) == 2 and bool(training.target.classes[0] == training.classes.tolist()[1])
 
 
-class GradientBoostingRegressor(NumberAnswers, Boosting):
+class GradientBoostingRegressor(NumberPredictions, Boosting):
     """Gradient boosting for numbers: each tree corrects the ones before it (Friedman 2001).
 
-    Takes tables as they are, with text columns and gaps. Categories are split in groups along their gradients; gaps go
-    to the side that is better for them.
+    Takes tables as they are, with text columns and missing values. Categories are split in groups along their
+    gradients; missing values go to the side that is better for them.
 
     Parameters
     ----------
@@ -661,7 +663,7 @@ class GradientBoostingRegressor(NumberAnswers, Boosting):
     growth : {"auto", "best", "level", "oblivious"}, default="auto"
         Which leaf is split next: the one whose split takes the most off the loss; all of a level before the next; or
         all of a level by the same test (oblivious trees, six levels unless `max_depth` tells otherwise). "auto" is
-        the better of "best" and "oblivious" where rounds are judged by rows held back (`n_estimators="auto"`,
+        the better of "best" and "oblivious" where rounds are judged by the validation set (`n_estimators="auto"`,
         `validation` or `validation_fraction`) and there are no more than 200,000 rows, else "best".
     max_leaf_nodes : int, default=31
         Most leaves of a tree, unless it is oblivious.
@@ -812,7 +814,7 @@ class GradientBoostingRegressor(NumberAnswers, Boosting):
 
     def predict(self, X: Any) -> np.ndarray:
         """The number that the model answers for each row; of several targets a column each."""
-        return self._one_or_all(self._answer(X))
+        return self._one_or_all(self._predictions(X))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The coefficient of determination: 1 is perfect, 0 as good as the mean; of several targets their mean."""
@@ -820,19 +822,19 @@ class GradientBoostingRegressor(NumberAnswers, Boosting):
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
         """The numbers that the model answers after each round."""
-        return (self._one_or_all(answers) for answers in self._staged_answers(X))
+        return (self._one_or_all(predictions) for predictions in self._staged_predictions(X))
 
-    def _one_or_all(self, answers: np.ndarray) -> np.ndarray:
-        return answers[:, 0] if answers.shape[1] == 1 else answers
+    def _one_or_all(self, predictions: np.ndarray) -> np.ndarray:
+        return predictions[:, 0] if predictions.shape[1] == 1 else predictions
 
     def _read_target(self, y: Any) -> tuple[np.ndarray, np.ndarray, tuple[Any, ...]]:
         return np.require(read_targets(y), requirements=["C", "W"]), np.empty(0), ()
 
-    def _read_answers(self, y: Any, training: Training) -> np.ndarray:
+    def _read_validation_target(self, y: Any, training: Training) -> np.ndarray:
         return np.ascontiguousarray(read_targets(y).T)
 
     def _outputs(self, training: Training) -> dict[str, np.ndarray]:
-        columns = training.answers.reshape(len(training.values), -1).T
+        columns = training.y.reshape(len(training.values), -1).T
         return {f"mean target {number}" if number else "mean target": column for number, column in enumerate(columns)}
 
     def _read_loss(self, training: Training) -> Loss:
@@ -840,12 +842,12 @@ class GradientBoostingRegressor(NumberAnswers, Boosting):
             return read_loss(self.loss, LossChoices(0, self.quantile, self.tweedie_power))
 
         loss = read()
-        if isinstance(loss, Tweedie) and not training.answers.any(axis=0).all():
+        if isinstance(loss, Tweedie) and not training.y.any(axis=0).all():
             raise ValueError(f"loss is {self.loss!r}, which needs targets above 0, but all are 0")
-        if training.answers.ndim > 1:
-            loss = ManyOutputs([read() for _ in range(training.answers.shape[1])])
+        if training.y.ndim > 1:
+            loss = ManyOutputs([read() for _ in range(training.y.shape[1])])
         try:
-            loss.check_targets(training.answers.T)
+            loss.check_targets(training.y.T)
         except ValueError as error:
             raise ValueError(f"loss is {self.loss!r}: {error}") from None
         return loss

@@ -39,7 +39,7 @@ class Loss(ABC):
     kind: ClassVar[int]
     parameter = 0.0
     # Is a leaf's answer worked out from the residuals of its rows, rather than from gradient and hessian?
-    answers_by_residuals = False
+    leaves_from_residuals = False
 
     def check_targets(self, targets: np.ndarray) -> None:
         """Refuse targets that the loss is not defined for."""
@@ -85,7 +85,7 @@ class Loss(ABC):
     def value(self, scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> float:
         """The mean loss."""
 
-    def answer(self, scores: np.ndarray) -> np.ndarray:
+    def prediction(self, scores: np.ndarray) -> np.ndarray:
         """What the scores stand for: numbers, or shares of classes, a column each."""
         return scores.T
 
@@ -110,7 +110,7 @@ class Quantile(Loss):
     """The pinball loss, whose best answer is a quantile."""
 
     kind = QUANTILE
-    answers_by_residuals = True
+    leaves_from_residuals = True
 
     def __init__(self, quantile: float) -> None:
         self.parameter = quantile
@@ -185,7 +185,7 @@ class Tweedie(Loss):
             losses = np.exp((2.0 - p) * score) / (2.0 - p) - targets * np.exp((1.0 - p) * score) / (1.0 - p)
         return float(np.average(losses, weights=weights))
 
-    def answer(self, scores: np.ndarray) -> np.ndarray:
+    def prediction(self, scores: np.ndarray) -> np.ndarray:
         return np.exp(scores).T
 
 
@@ -202,7 +202,7 @@ class LogLoss(Loss):
         score = scores[0]
         return float(np.average(np.logaddexp(0.0, score) - targets * score, weights=weights))
 
-    def answer(self, scores: np.ndarray) -> np.ndarray:
+    def prediction(self, scores: np.ndarray) -> np.ndarray:
         share = logistic(scores[0])
         return np.column_stack([1.0 - share, share])
 
@@ -223,7 +223,7 @@ class ManyClasses(Loss):
         of_truth = softmax(scores)[targets.astype(np.intp), np.arange(len(targets))]
         return float(np.average(-np.log(np.maximum(of_truth, CLOSE_TO_SURE)), weights=weights))
 
-    def answer(self, scores: np.ndarray) -> np.ndarray:
+    def prediction(self, scores: np.ndarray) -> np.ndarray:
         return softmax(scores).T
 
 
@@ -239,7 +239,7 @@ class Exponential(Loss):
     def value(self, scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> float:
         return float(np.average(np.exp((1.0 - 2.0 * targets) * scores[0]), weights=weights))
 
-    def answer(self, scores: np.ndarray) -> np.ndarray:
+    def prediction(self, scores: np.ndarray) -> np.ndarray:
         share = logistic(2.0 * scores[0])
         return np.column_stack([1.0 - share, share])
 
@@ -290,7 +290,7 @@ class Own(Loss):
         ]
         return float(np.average((way * np.sum(steps, axis=0))[0], weights=weights))
 
-    def answer(self, scores: np.ndarray) -> np.ndarray:
+    def prediction(self, scores: np.ndarray) -> np.ndarray:
         if not self.of_classes:
             return scores.T
         share = logistic(scores[0])
@@ -303,7 +303,7 @@ class ManyOutputs(Loss):
     def __init__(self, losses: Sequence[Loss]) -> None:
         self.losses = list(losses)
         self.n_outputs = len(self.losses)
-        self.answers_by_residuals = self.losses[0].answers_by_residuals
+        self.leaves_from_residuals = self.losses[0].leaves_from_residuals
 
     def fresh(self) -> Loss:
         return ManyOutputs([loss.fresh() for loss in self.losses])
@@ -340,8 +340,8 @@ class ManyOutputs(Loss):
         values = [loss.value(scores[k : k + 1], targets[k], weights) for k, loss in enumerate(self.losses)]
         return float(np.mean(values))
 
-    def answer(self, scores: np.ndarray) -> np.ndarray:
-        return np.hstack([loss.answer(scores[k : k + 1]) for k, loss in enumerate(self.losses)])
+    def prediction(self, scores: np.ndarray) -> np.ndarray:
+        return np.hstack([loss.prediction(scores[k : k + 1]) for k, loss in enumerate(self.losses)])
 
     def leaf(self, residuals: np.ndarray, weights: np.ndarray) -> float:
         return self.losses[0].leaf(residuals, weights)

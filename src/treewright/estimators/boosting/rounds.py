@@ -1,4 +1,4 @@
-"""The rounds of gradient boosting: gradients, a tree for each output, and a judgement by rows held back."""
+"""The rounds of gradient boosting: gradients, a tree for each output, and a judgement by the validation set."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from treewright.engines.boosting.engine import MIN_CODES_FOR_THREADS, Booster, B
 from treewright.engines.forest.engine import seeds_of_trees
 from treewright.engines.packed.trees import GrownTrees
 from treewright.engines.packed.walk import BLOCK, walk
-from treewright.estimators.boosting.leaf_values import best_answers
+from treewright.estimators.boosting.leaf_values import best_leaf_values
 from treewright.estimators.boosting.losses import Loss
 from treewright.estimators.boosting.metrics import Metric
 from treewright.runtime.forms import choose_compiled_form
-from treewright.runtime.interrupts import hold_interrupts
+from treewright.runtime.interrupts import defer_interrupts
 from treewright.runtime.progress import Tick
 
-# Folds by which the number of rounds is chosen, and the share of rows held back where one judgement is enough.
+# Folds by which the number of rounds is chosen, and the share of the validation set where one judgement is enough.
 FOLDS = 5
 MOST_ROWS_FOR_FOLDS = 5_000
 HELD_BACK, MOST_HELD_BACK = 0.1, 20_000
@@ -41,7 +41,7 @@ class Rows:
     targets: np.ndarray  # one per row, or a line per output
     weights: np.ndarray
     start: np.ndarray | None = None  # [output, row]: scores to begin with, rather than with the same for all rows
-    # The codes of rows to learn from and of rows held back, where those depend on the targets of the former.
+    # The codes of rows to learn from and of the validation set, where those depend on the targets of the former.
     code_apart: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]] | None = None
 
     def __len__(self) -> int:
@@ -53,7 +53,7 @@ class Rows:
         return Rows(codes, np.ascontiguousarray(self.targets[..., places]), self.weights[places], start)
 
     def part(self, kept: np.ndarray, held: np.ndarray) -> tuple[Rows, Rows]:
-        """Rows to learn from, and rows held back to judge by."""
+        """Rows to learn from, and the validation set to judge by."""
         parts = self.take(kept), self.take(held)
         if self.code_apart is None:
             return parts
@@ -88,17 +88,20 @@ class BoostPlan:
     seed: int
     n_threads: int
     metrics: tuple[Metric, ...] = ()  # recorded beside the validation loss
-    least_fall: float = 0.0  # what counts as a fall of the loss on rows held back, as a share of it
+    least_fall: float = 0.0  # what counts as a fall of the loss on the validation set, as a share of it
 
 
 @dataclass(frozen=True, eq=False)
 class Boosted:
-    """What boosting has found: for each output the trees of all rounds, and the loss on rows held back after each."""
+    """What boosting has found.
+
+    For each output the trees of all rounds, and the loss on the validation set after each.
+    """
 
     parts: list[list[GrownTrees]]
     curves: np.ndarray  # float64[figure, round]: validation loss, then the metrics
 
-    loss_before: float = np.inf  # on rows held back, before the first round
+    loss_before: float = np.inf  # on the validation set, before the first round
     was_interrupted: bool = False
 
     @property
@@ -106,7 +109,7 @@ class Boosted:
         return float(self.curves[0].min(initial=np.inf))
 
     def up_to_best(self, at_least: int) -> Boosted:
-        """The rounds up to the least loss on rows held back; none if they only made it larger, and none will do."""
+        """The rounds up to the least loss on the validation set; none if they only made it larger, and none will do."""
         best = int(np.argmin(self.curves[0])) + 1 if self.curves.shape[1] else 1
         if at_least == 0 and self.least_loss >= self.loss_before:
             best = 0
@@ -114,7 +117,7 @@ class Boosted:
 
 
 class Judge:
-    """Follows rows held back through the rounds."""
+    """Follows the validation set through the rounds."""
 
     def __init__(self, held: Rows, loss: Loss, initial: np.ndarray, metrics: Sequence[Metric] = ()) -> None:
         self.held, self.loss, self.metrics = held, loss, metrics
@@ -139,10 +142,10 @@ class Judge:
     def _measure(self) -> list[float]:
         if not self.metrics:
             return []
-        predictions, held = self.loss.answer(self.scores), self.held
+        predictions, held = self.loss.prediction(self.scores), self.held
         return [metric.compute(held.targets, predictions, held.weights) for metric in self.metrics]
 
-    def has_seen_enough(self, n_iter_no_change: int) -> bool:
+    def should_stop(self, n_iter_no_change: int) -> bool:
         return len(self.figures) - self.round_of_best >= n_iter_no_change
 
 
@@ -164,28 +167,28 @@ def boost(
     first_round: int = 0,
     keep_on_interrupt: bool = False,
 ) -> Boosted:
-    """Add trees round by round; with rows held back, until their loss has not fallen for a while."""
+    """Add trees round by round; with the validation set, until their loss has not fallen for a while."""
     judge = None if held is None else Judge(held, plan.loss, initial, plan.metrics)
     parts: list[list[GrownTrees]] = [[] for _ in range(plan.loss.n_outputs)]
     rounds = Rounds(plan, rows, initial)
     was_interrupted = False
     try:
         for number in range(first_round, first_round + n_rounds):
-            with hold_interrupts():
+            with defer_interrupts():
                 for trees, part in zip(parts, rounds.add(number), strict=True):
                     trees.append(part)
                 if judge is not None:
                     rounds.booster.add_to(judge.codes, judge.scores)
                     judge.look(plan.least_fall)
             tick(1, "" if judge is None else judge.told)
-            if judge is not None and judge.has_seen_enough(plan.n_iter_no_change):
+            if judge is not None and judge.should_stop(plan.n_iter_no_change):
                 break
     except KeyboardInterrupt:
         if not keep_on_interrupt or not parts[0]:
             raise
         was_interrupted = True
     finally:
-        with hold_interrupts():
+        with defer_interrupts():
             rounds.booster.close()
     if judge is None:
         return Boosted(parts, no_curves(plan), was_interrupted=was_interrupted)
@@ -257,7 +260,7 @@ class Rounds:
         random = np.random.default_rng([plan.seed & 0xFFFFFFFF, number])
         sample = self._draw_rows(random, number)
         allowed = draw_columns(random, len(self.rows.codes), plan.colsample_bytree)
-        at_once = sample is None and not loss.answers_by_residuals
+        at_once = sample is None and not loss.leaves_from_residuals
         parts = self.booster.grow(
             self.gradients,
             self.hessians,
@@ -267,8 +270,8 @@ class Rounds:
             allowed=allowed,
             scores=self.scores if at_once else None,
         )
-        if loss.answers_by_residuals:
-            parts = [self._with_best_answers(k, part) for k, part in enumerate(parts)]
+        if loss.leaves_from_residuals:
+            parts = [self._with_best_leaf_values(k, part) for k, part in enumerate(parts)]
         if not at_once:
             self.booster.add_to(self.booster.codes_by_row, self.scores)
         return parts
@@ -297,15 +300,15 @@ class Rounds:
             return None
         return draw_by_gradient(random, self.gradients, self.hessians, *plan.goss)
 
-    def _with_best_answers(self, k: int, part: GrownTrees) -> GrownTrees:
+    def _with_best_leaf_values(self, k: int, part: GrownTrees) -> GrownTrees:
         """A tree whose leaves give the best answers to what is left of the targets."""
         plan, targets = self.plan, self.rows.targets
         residuals = (targets if targets.ndim == 1 else targets[k]) - self.scores[k]
         leaves = leaves_in(part, self.booster.codes_by_row)
-        best = best_answers(part, leaves, residuals, self.rows.weights, plan.loss, plan.monotonic_cst)
-        answers = plan.recipe.learning_rate * best
-        self.booster.grown.leaf_value[k, : len(answers)] = answers
-        return replace(part, leaf_value=answers)
+        best = best_leaf_values(part, leaves, residuals, self.rows.weights, plan.loss, plan.monotonic_cst)
+        predictions = plan.recipe.learning_rate * best
+        self.booster.grown.leaf_value[k, : len(predictions)] = predictions
+        return replace(part, leaf_value=predictions)
 
 
 def draw_rows(random: np.random.Generator, n_rows: int, share: float) -> np.ndarray | None:
@@ -351,19 +354,20 @@ def draw_columns(random: np.random.Generator, n_columns: int, share: float) -> n
 def choose_plan(
     plans: list[BoostPlan], rows: Rows, most: int, share: float | None, tick: Tick
 ) -> tuple[int, BoostPlan, np.ndarray]:
-    """The plan of the least loss on rows held back, after how many rounds it is, and the loss after each round.
+    """The plan of the least loss on the validation set, after how many rounds it is, and the loss after each round.
 
-    Without a share to hold back, small tables are judged in five folds, so that every row is held back once; of large
-    ones a tenth is held back. If judging takes long, all but the best plan are judged by the first two folds only.
+    Without a share to hold back, small tables are judged in five folds, so that every row is kept for validation once;
+    of large ones a tenth is kept for validation. If judging takes long, all but the best plan are judged by the first
+    two folds only.
     """
-    parts = parts_to_judge(plans[0], rows, share)
+    parts = validation_splits(plans[0], rows, share)
     n_first = len(parts) if len(rows) * plans[0].loss.n_outputs <= MOST_ROWS_FOR_ALL_FOLDS else min(2, len(parts))
     if len(plans) == 1:
         n_first = len(parts)
-    judged = judge_parts([(plan, part) for plan in plans for part in parts[:n_first]], rows, most, tick)
+    judged = validate_plans([(plan, part) for plan in plans for part in parts[:n_first]], rows, most, tick)
     curves = [judged[place * n_first : (place + 1) * n_first] for place in range(len(plans))]
     best = min(range(len(plans)), key=lambda place: mean_curves(curves[place])[0].min())
-    rest = judge_parts([(plans[best], part) for part in parts[n_first:]], rows, most, tick)
+    rest = validate_plans([(plans[best], part) for part in parts[n_first:]], rows, most, tick)
     mean = mean_curves(curves[best] + rest)
     return int(np.argmin(mean[0])) + 1, plans[best], mean
 
@@ -379,10 +383,10 @@ def no_curves(plan: BoostPlan) -> np.ndarray:
     return np.empty((1 + len(plan.metrics), 0))
 
 
-def judge_parts(
+def validate_plans(
     jobs: list[tuple[BoostPlan, tuple[np.ndarray, np.ndarray]]], rows: Rows, most: int, tick: Tick
 ) -> list[np.ndarray]:
-    """The loss after each round on rows held back, for plans and the rows to learn from and to hold back.
+    """The loss after each round on the validation set, for plans and the rows to learn from and to hold back.
 
     Tables too small to be shared by threads are boosted by several threads at once, each on its own part; the smallest
     by one, for the threads would wait for each other most of the time.
@@ -415,8 +419,8 @@ def judge_parts(
             raise
 
 
-def parts_to_judge(plan: BoostPlan, rows: Rows, share: float | None) -> list[tuple[np.ndarray, np.ndarray]]:
-    """The rows to learn from and those held back, once or for each fold."""
+def validation_splits(plan: BoostPlan, rows: Rows, share: float | None) -> list[tuple[np.ndarray, np.ndarray]]:
+    """The rows to learn from and those kept for validation, once or for each fold."""
     n_rows = len(rows)
     order = np.random.default_rng(plan.seed & 0xFFFFFFFF).permutation(n_rows)
     # Neighbours in the order of their targets go to different parts.

@@ -62,7 +62,7 @@ def depth_for(growth: str, max_depth: int | None) -> int:
 
 
 def shapes_for(n_rows: int) -> list[BoostShape]:
-    """The shapes to choose among by the loss on rows held back.
+    """The shapes to choose among by the loss on the validation set.
 
     Trees grown from some of the rows and columns each err in other places, which matters most where rows are few.
     """

@@ -11,7 +11,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from treewright.engines.criteria import CRITERIA
-from treewright.estimators.base import ClassAnswers, Ensemble, NumberAnswers, TableLearner, Training, predict_rows
+from treewright.estimators.base import (
+    ClassPredictions,
+    Ensemble,
+    NumberPredictions,
+    TableLearner,
+    Training,
+    predict_rows,
+)
 from treewright.estimators.forest.growth import (
     Bagging,
     ForestPlan,
@@ -91,7 +98,7 @@ class ForestLearner(Ensemble, TableLearner):
         training = self._read_training(table, y, sample_weight)
         earlier = getattr(self, "forest_", None) if self.warm_start else None
         plan = self._plan(single, training, self._forest_seed(earlier))
-        n_trees = self._count_trees(len(training.answers))
+        n_trees = self._count_trees(len(training.y))
         binned = bin_training(training, plan)
         if earlier is None:
             shape = choose_shape(training, binned, plan, self._shapes(len(table.columns)), n_trees, self.progress)
@@ -112,7 +119,7 @@ class ForestLearner(Ensemble, TableLearner):
                 grown = grow_trees(specification(single, seed=0), training, binned, plan, range(first, n_trees), tick)
             forest = grown if earlier is None else _joined(earlier, grown)
         rows = training.values if binned is None else binned.codes_by_row
-        out_of_bag = self._answer_out_of_bag(forest, rows, training, plan)
+        out_of_bag = self._predict_out_of_bag(forest, rows, training, plan)
         self._keep_names(table)
         self._keep_classes(training.classes)
         self.n_features_in_ = len(table.columns)
@@ -168,7 +175,7 @@ class ForestLearner(Ensemble, TableLearner):
         groups = self._read_target(y)[0]
         if len(groups) != len(leaves):
             raise ValueError(f"X has {len(leaves)} rows, but y has {len(groups)} values; give one target value per row")
-        return outlier_scores(leaves, groups if isinstance(self, ClassAnswers) else np.zeros(len(leaves), np.intp))
+        return outlier_scores(leaves, groups if isinstance(self, ClassPredictions) else np.zeros(len(leaves), np.intp))
 
     def _columns(self) -> tuple[Column, ...]:
         return self.forest_.columns
@@ -176,16 +183,16 @@ class ForestLearner(Ensemble, TableLearner):
     def _target(self) -> Target:
         return self.forest_.target
 
-    def _answer_rows(self, values: np.ndarray) -> np.ndarray:
+    def _predict_rows(self, values: np.ndarray) -> np.ndarray:
         forest = self.forest_
-        return forest.answers(forest.code(values, self.n_jobs), majority=self._by_majority(), n_jobs=self.n_jobs)
+        return forest.predictions(forest.code(values, self.n_jobs), majority=self._by_majority(), n_jobs=self.n_jobs)
 
     def member_predictions(self, X: Any) -> np.ndarray:
         """What every single tree answers: trees, rows, and for classes their shares by `classes_`."""
         check_is_fitted(self)
         values = self._read_rows(X)
         if isinstance(self.forest_, Forest):
-            return self.forest_.answers_of_trees(self.forest_.code(values, self.n_jobs), self.n_jobs)
+            return self.forest_.predictions_of_trees(self.forest_.code(values, self.n_jobs), self.n_jobs)
         return np.stack([predict_rows(member, values) for member in self.estimators_])
 
     def _by_majority(self) -> bool:
@@ -242,7 +249,7 @@ class ForestLearner(Ensemble, TableLearner):
             raise parameter_error("max_bins", n_bins, "a whole number from 2 to 255")
         return ForestPlan(
             tree=check_plan({**single.get_params(deep=False), "n_jobs": self.n_jobs}, self._criteria),
-            bagging=self._bagging(len(training.answers)),
+            bagging=self._bagging(len(training.y)),
             random_cuts=self._random_cuts,
             monotonic_cst=self._read_monotonic_cst(training),
             balanced=self._balances_bags(),
@@ -288,30 +295,30 @@ class ForestLearner(Ensemble, TableLearner):
             )
         return directions
 
-    def _answer_out_of_bag(
+    def _predict_out_of_bag(
         self, forest: Forest | TreeList, rows: np.ndarray, training: Training, plan: ForestPlan
     ) -> np.ndarray | None:
         """What the trees that have not seen a row answer for it, NaN where all have seen it."""
         if not self.oob_score:
             return None
-        bags = bags_of(plan, len(forest), len(training.answers))
-        answers = forest.answers(rows, majority=self._by_majority(), bags=bags, n_jobs=self.n_jobs)
-        if np.isnan(answers[:, 0]).all():
+        bags = bags_of(plan, len(forest), len(training.y))
+        predictions = forest.predictions(rows, majority=self._by_majority(), bags=bags, n_jobs=self.n_jobs)
+        if np.isnan(predictions[:, 0]).all():
             raise ValueError("every tree has seen every row, so there is nothing out of bag; grow more trees")
-        return answers
+        return predictions
 
-    def _keep_out_of_bag(self, answers: np.ndarray | None, rows: np.ndarray, training: Training) -> None:
+    def _keep_out_of_bag(self, predictions: np.ndarray | None, rows: np.ndarray, training: Training) -> None:
         for name in _OPTIONAL:
             self.__dict__.pop(name, None)
-        if answers is None:
+        if predictions is None:
             return
-        self._keep_out_of_bag_answers(answers, training, ~np.isnan(answers[:, 0]))
+        self._keep_out_of_bag_predictions(predictions, training, ~np.isnan(predictions[:, 0]))
 
-    def _keep_out_of_bag_answers(self, answers: np.ndarray, training: Training, known: np.ndarray) -> None:
+    def _keep_out_of_bag_predictions(self, predictions: np.ndarray, training: Training, known: np.ndarray) -> None:
         raise NotImplementedError
 
 
-class ForestClassifier(ClassAnswers, ForestLearner):
+class ForestClassifier(ClassPredictions, ForestLearner):
     """A forest that answers with a class."""
 
     _criteria: ClassVar[tuple[str, ...]] = CLASS_CRITERIA
@@ -326,23 +333,23 @@ class ForestClassifier(ClassAnswers, ForestLearner):
             raise parameter_error("voting", self.voting, "'soft' or 'hard'")
         return self.voting == "hard"
 
-    def _weigh_classes(self, target: Target, answers: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    def _weigh_classes(self, target: Target, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
         if self._balances_bags():
             return weights
-        return super()._weigh_classes(target, answers, weights)
+        return super()._weigh_classes(target, targets, weights)
 
     def member_predictions(self, X: Any) -> np.ndarray:
         return super().member_predictions(X)[:, :, self._labels_of_classes()]
 
-    def _keep_out_of_bag_answers(self, answers: np.ndarray, training: Training, known: np.ndarray) -> None:
-        shares = answers[:, self._labels_of_classes()]
+    def _keep_out_of_bag_predictions(self, predictions: np.ndarray, training: Training, known: np.ndarray) -> None:
+        shares = predictions[:, self._labels_of_classes()]
         self.oob_decision_function_ = _in_all_rows(shares, training)
-        truth = self._named(training.answers[known].astype(np.intp))
+        truth = self._named(training.y[known].astype(np.intp))
         score = self.oob_score if callable(self.oob_score) else accuracy_score
-        self.oob_score_ = float(score(truth, self._named(self._choose(answers[known]))))
+        self.oob_score_ = float(score(truth, self._named(self._choose(predictions[known]))))
 
 
-class ForestRegressor(NumberAnswers, ForestLearner):
+class ForestRegressor(NumberPredictions, ForestLearner):
     """A forest that answers with a number."""
 
     _criteria: ClassVar[tuple[str, ...]] = NUMBER_CRITERIA
@@ -386,21 +393,21 @@ class ForestRegressor(NumberAnswers, ForestLearner):
         middle = self.predict(X)
         return np.column_stack([middle + low, middle + high])
 
-    def _keep_out_of_bag(self, answers: np.ndarray | None, rows: np.ndarray, training: Training) -> None:
+    def _keep_out_of_bag(self, predictions: np.ndarray | None, rows: np.ndarray, training: Training) -> None:
         self.__dict__.pop("oob_errors_", None)
-        super()._keep_out_of_bag(answers, rows, training)
+        super()._keep_out_of_bag(predictions, rows, training)
         for name in ("training_leaves_", "training_target_", "training_weights_"):
             self.__dict__.pop(name, None)
         if self.quantiles:
             leaves = self.forest_.leaves(rows, self.n_jobs)
             self.training_leaves_ = np.ascontiguousarray(leaves, dtype=np.uint32)
-            self.training_target_, self.training_weights_ = training.answers, training.weights
+            self.training_target_, self.training_weights_ = training.y, training.weights
 
-    def _keep_out_of_bag_answers(self, answers: np.ndarray, training: Training, known: np.ndarray) -> None:
-        self.oob_prediction_ = _in_all_rows(answers, training)[:, 0]
-        self.oob_errors_ = training.answers[known] - answers[known, 0]
+    def _keep_out_of_bag_predictions(self, predictions: np.ndarray, training: Training, known: np.ndarray) -> None:
+        self.oob_prediction_ = _in_all_rows(predictions, training)[:, 0]
+        self.oob_errors_ = training.y[known] - predictions[known, 0]
         score = self.oob_score if callable(self.oob_score) else r2_score
-        self.oob_score_ = float(score(training.answers[known], answers[known, 0]))
+        self.oob_score_ = float(score(training.y[known], predictions[known, 0]))
 
 
 class Members(Sequence[Any]):
@@ -486,10 +493,10 @@ def _joined(earlier: Forest | TreeList, later: Forest | TreeList) -> Forest | Tr
     raise ValueError(OTHER_TABLE)
 
 
-def _in_all_rows(answers: np.ndarray, training: Training) -> np.ndarray:
+def _in_all_rows(predictions: np.ndarray, training: Training) -> np.ndarray:
     """Answers for all rows of the user's table, NaN for those that weigh nothing."""
     if training.kept is None:
-        return answers
-    spread = np.full((len(training.kept), answers.shape[1]), np.nan)
-    spread[training.kept] = answers
+        return predictions
+    spread = np.full((len(training.kept), predictions.shape[1]), np.nan)
+    spread[training.kept] = predictions
     return spread

@@ -10,7 +10,7 @@ from treewright.estimators.forest.base import ForestClassifier, ForestRegressor
 class RandomForestClassifier(ForestClassifier):
     """A random forest for classes: many full trees, each grown from a sample of rows and columns (Breiman 2001).
 
-    Takes tables as they are, with text columns and gaps. Trees are not pruned.
+    Takes tables as they are, with text columns and missing values. Trees are not pruned.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ class RandomForestClassifier(ForestClassifier):
 class RandomForestRegressor(ForestRegressor):
     """A random forest for numbers: the average of many trees, each grown from a sample (Breiman 2001).
 
-    Takes tables as they are, with text columns and gaps. Trees are not pruned.
+    Takes tables as they are, with text columns and missing values. Trees are not pruned.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ from treewright.engines.forest.engine import (
 )
 from treewright.engines.forest.workspace import ForestRecipe
 from treewright.estimators.base import Training
-from treewright.estimators.missing_values import refuse_gaps
+from treewright.estimators.missing_values import refuse_missing
 from treewright.estimators.parameters import Plan
 from treewright.estimators.single.specification import TreeSpec
 from treewright.runtime.forms import choose_compiled_form
@@ -69,8 +69,8 @@ class Shape:
 def bin_training(training: Training, plan: ForestPlan) -> BinnedTable | None:
     """The training table in bytes, for all that a fit does with it; None if its trees cannot be grown on bins."""
     if plan.tree.strategy.refuses:
-        refuse_gaps(training.columns, training.values)
-    if not fits_in_bytes(training, plan):
+        refuse_missing(training.columns, training.values)
+    if not fits_on_bins(training, plan):
         return None
     n_threads = usable_threads(plan.n_jobs)
     return bin_table(choose_compiled_form(), training.columns, training.values, plan.max_bins, n_threads)
@@ -89,7 +89,7 @@ def choose_shape(
     Another than the first is only taken if it errs less on so many more rows that chance is unlikely to be why. Large
     tables, forests smaller than the trials, and trees that cannot be grown in bytes take the first.
     """
-    n_rows = len(training.answers)
+    n_rows = len(training.y)
     pays = len(shapes) > 1 and n_trees >= TRIAL_TREES and n_rows <= MOST_ROWS_TO_TRY
     if not pays or table is None:
         return shapes[0]
@@ -98,7 +98,7 @@ def choose_shape(
     losses = []
     with follow("trying shapes of trees", len(shapes) * TRIAL_TREES, progress) as tick:
         for shape in shapes:
-            forest = grow_in_bytes(training, table, shape.of(trial), range(TRIAL_TREES), tick)
+            forest = grow_on_bins(training, table, shape.of(trial), range(TRIAL_TREES), tick)
             losses.append(losses_out_of_bag(forest, training, table, bags, plan.n_jobs))
     advantages = [certainty_of_gain(losses[0] - loss) for loss in losses]
     best = int(np.argmax(advantages))
@@ -109,13 +109,13 @@ def losses_out_of_bag(
     forest: Forest, training: Training, table: BinnedTable, bags: np.ndarray, n_jobs: int | None
 ) -> np.ndarray:
     """What trees that have not seen a row lose on it, times its weight: 1 for a wrong class, else the squared error."""
-    answers = forest.answers(table.codes_by_row, bags=bags, n_jobs=n_jobs)
+    predictions = forest.predictions(table.codes_by_row, bags=bags, n_jobs=n_jobs)
     if training.target.is_classes:
-        losses = (answers.argmax(axis=1) != training.answers).astype(np.float64)
+        losses = (predictions.argmax(axis=1) != training.y).astype(np.float64)
     else:
         # Only how they compare matters, so they are told in units of the largest target.
-        losses = ((answers[:, 0] - training.answers) / (np.abs(training.answers).max() or 1.0)) ** 2
-    return np.where(np.isnan(answers[:, 0]), 0.0, losses) * training.weights
+        losses = ((predictions[:, 0] - training.y) / (np.abs(training.y).max() or 1.0)) ** 2
+    return np.where(np.isnan(predictions[:, 0]), 0.0, losses) * training.weights
 
 
 def certainty_of_gain(gains: np.ndarray) -> float:
@@ -124,7 +124,7 @@ def certainty_of_gain(gains: np.ndarray) -> float:
     return float(gains.mean() / spread * np.sqrt(len(gains))) if spread > 0.0 else 0.0
 
 
-def fits_in_bytes(training: Training, plan: ForestPlan) -> bool:
+def fits_on_bins(training: Training, plan: ForestPlan) -> bool:
     """Can these trees be grown on a table in bytes?"""
     tree = plan.tree
     return (
@@ -150,11 +150,11 @@ def grow_trees(
 ) -> Forest | TreeList:
     """Grow the trees with these numbers; `spec` is that of a single tree where they cannot be grown on bins."""
     if table is not None:
-        return grow_in_bytes(training, table, plan, trees, tick)
+        return grow_on_bins(training, table, plan, trees, tick)
     return grow_one_by_one(spec, training, plan, trees, tick)
 
 
-def grow_in_bytes(
+def grow_on_bins(
     training: Training, table: BinnedTable, plan: ForestPlan, trees: Sequence[int], tick: Callable[[int], None]
 ) -> Forest:
     """Grow trees on the table in bytes."""
@@ -166,7 +166,7 @@ def grow_in_bytes(
     assert isinstance(criterion, str)
     counts_two = n_classes == 2 and criterion == "gini"
     goal = Goal(
-        targets=training.answers.astype(np.float64),
+        targets=training.y.astype(np.float64),
         weights=training.weights if (training.weights != 1.0).any() else np.empty(0),
         n_classes=n_classes,
         by_class=n_classes > 0 and not counts_two,
@@ -229,7 +229,7 @@ def weigh_bag(training: Training, counts: np.ndarray, balanced: bool) -> np.ndar
     weights = training.weights * counts
     if not balanced:
         return weights
-    return weights * balancing_factors(training.answers, weights, len(training.target.classes))[training.answers]
+    return weights * balancing_factors(training.y, weights, len(training.target.classes))[training.y]
 
 
 def bags_of(plan: ForestPlan, n_trees: int, n_rows: int) -> np.ndarray:
@@ -237,4 +237,4 @@ def bags_of(plan: ForestPlan, n_trees: int, n_rows: int) -> np.ndarray:
     return pack_bags(choose_compiled_form(), plan.seed, plan.bagging, n_trees, n_rows)
 
 
-__all__ = ["Bagging", "ForestPlan", "bags_of", "fits_in_bytes", "grow_trees"]
+__all__ = ["Bagging", "ForestPlan", "bags_of", "fits_on_bins", "grow_trees"]

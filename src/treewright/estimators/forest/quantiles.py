@@ -22,13 +22,13 @@ def weighted_quantiles(
     sizes = np.maximum(training_leaves.max(axis=0), leaves.max(axis=0)) + 1
     starts = np.cumsum(sizes) - sizes
     totals = np.bincount((training_leaves + starts).ravel(), np.repeat(weights, leaves.shape[1]), minlength=sizes.sum())
-    answers = np.empty((len(leaves), len(wanted)))
+    predictions = np.empty((len(leaves), len(wanted)))
     for first in range(0, len(leaves), ROWS_AT_ONCE):
         block = leaves[first : first + ROWS_AT_ONCE].astype(np.int64)
-        answers[first : first + ROWS_AT_ONCE] = _block(
+        predictions[first : first + ROWS_AT_ONCE] = _block(
             block, training_leaves, in_order, weights, totals, starts, wanted
         )
-    return answers
+    return predictions
 
 
 def _block(

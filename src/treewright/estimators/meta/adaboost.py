@@ -14,8 +14,8 @@ from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from treewright.estimators.base import Ensemble, TableLearner, Training, labels_of_classes, read_table, read_training
-from treewright.estimators.meta.preparing import has_text_or_gaps, prepared
-from treewright.estimators.missing_values import refuse_gaps, refuse_unseen
+from treewright.estimators.meta.preparing import has_text_or_missing, prepared
+from treewright.estimators.missing_values import refuse_missing, refuse_unseen
 from treewright.estimators.parameters import check_progress, is_real, is_text, is_whole, parameter_error
 from treewright.estimators.single import DecisionTreeClassifier, DecisionTreeRegressor
 from treewright.estimators.single.base import TreeLearner, adopt, specification
@@ -113,7 +113,7 @@ class TreeSource:
         adopt(member, fitted, training.classes, self.column_names, self.n_features)
         # Rows without weight are not looked at; any answer will do.
         everywhere = np.zeros(len(self.kept), dtype=np.intp if training.target.is_classes else np.float64)
-        everywhere[self.kept] = answers_in_values(member, self.rows)
+        everywhere[self.kept] = predictions_in_values(member, self.rows)
         return everywhere
 
 
@@ -123,24 +123,24 @@ class EstimatorSource:
     n_features: int | None = None
     names: np.ndarray | None = None
 
-    def __init__(self, X: Any, answers: np.ndarray, classes: np.ndarray) -> None:
+    def __init__(self, X: Any, targets: np.ndarray, classes: np.ndarray) -> None:
         self.X = open_rows(X)
-        self.y = classes[answers] if len(classes) else answers
+        self.y = classes[targets] if len(classes) else targets
         self.classes = classes
 
     def fit(self, member: Any, weights: np.ndarray) -> np.ndarray:
         is_ours = isinstance(member, TableLearner)
         member.fit(self.X, self.y, sample_weight=as_rows(weights) if is_ours else weights)
-        return self._answers(member)
+        return self._predictions(member)
 
     def fit_sample(self, member: Any, sample: np.ndarray) -> np.ndarray:
         member.fit(_safe_indexing(self.X, sample), self.y[sample])
-        return self._answers(member)
+        return self._predictions(member)
 
-    def _answers(self, member: Any) -> np.ndarray:
+    def _predictions(self, member: Any) -> np.ndarray:
         self.n_features = getattr(member, "n_features_in_", None)
         self.names = getattr(member, "feature_names_in_", None)
-        return answers_in_codes(member, self.X, self.classes)
+        return predictions_in_codes(member, self.X, self.classes)
 
 
 def as_rows(weights: np.ndarray) -> np.ndarray:
@@ -149,22 +149,22 @@ def as_rows(weights: np.ndarray) -> np.ndarray:
     return weights * (len(counted) / counted.sum())
 
 
-def answers_in_values(member: TreeLearner, values: np.ndarray) -> np.ndarray:
+def predictions_in_values(member: TreeLearner, values: np.ndarray) -> np.ndarray:
     """What a tree answers for rows that have been read: the place of a class in `classes_`, or a number."""
-    from treewright.tree.grow import answers_of
+    from treewright.tree.grow import predictions_of
 
-    answers = answers_of(member.tree_, values)
+    predictions = predictions_of(member.tree_, values)
     if not member.tree_.target.is_classes:
-        return answers[:, 0]
+        return predictions[:, 0]
     place = np.zeros(len(member.tree_.target.classes), dtype=np.intp)
     place[labels_of_classes(member.tree_.target, member.classes_)] = np.arange(len(member.classes_))
-    return place[member.tree_.labels_for(answers)]
+    return place[member.tree_.labels_for(predictions)]
 
 
-def answers_in_codes(member: Any, X: Any, classes: np.ndarray) -> np.ndarray:
+def predictions_in_codes(member: Any, X: Any, classes: np.ndarray) -> np.ndarray:
     """What any estimator answers: the place of a class in `classes`, or a number."""
-    answers = np.asarray(member.predict(X))
-    return np.searchsorted(classes, answers) if len(classes) else answers
+    predictions = np.asarray(member.predict(X))
+    return np.searchsorted(classes, predictions) if len(classes) else predictions
 
 
 def reads_once(base: Any) -> bool:
@@ -197,17 +197,17 @@ class AdaBoost(Ensemble, MetaEstimatorMixin, BaseEstimator):
             Where the weights start; None gives all rows the same. A row of weight 0 is left out.
         """
         base = self._check_parameters()
-        answers, classes = self._read_target(y)
-        weights = read_weights(sample_weight, len(answers))
+        targets, classes = self._read_target(y)
+        weights = read_weights(sample_weight, len(targets))
         if not weights.any():
             raise ValueError("every row has a weight of zero, so there is nothing to learn from; give some row more")
         weights /= weights.max()
         weights /= weights.sum()
-        base = base if reads_once(base) or not has_text_or_gaps(X) else prepared(base)
-        source = TreeSource(base, X, y, weights) if reads_once(base) else EstimatorSource(X, answers, classes)
+        base = base if reads_once(base) or not has_text_or_missing(X) else prepared(base)
+        source = TreeSource(base, X, y, weights) if reads_once(base) else EstimatorSource(X, targets, classes)
         random = check_random_state(self.random_state)
         with follow("boosting", self.n_estimators, self.progress) as tick:
-            found = interruptible(lambda: self._boost(base, source, answers, len(classes), weights, random, tick))
+            found = interruptible(lambda: self._boost(base, source, targets, len(classes), weights, random, tick))
         self._keep(found, source, classes)
         return self
 
@@ -318,18 +318,18 @@ class AdaBoost(Ensemble, MetaEstimatorMixin, BaseEstimator):
 
     def member_predictions(self, X: Any) -> np.ndarray:
         """What each member answers for each row, in the user's own classes."""
-        answers = np.array(list(self._answers_in_turn(X)))
-        return self.classes_[answers] if is_classifier(self) else answers
+        predictions = np.array(list(self._predictions_in_turn(X)))
+        return self.classes_[predictions] if is_classifier(self) else predictions
 
-    def _answers_in_turn(self, X: Any) -> Iterator[np.ndarray]:
+    def _predictions_in_turn(self, X: Any) -> Iterator[np.ndarray]:
         """What one member after the other answers: numbers, or places in `classes_`; trees share one reading of X."""
         check_is_fitted(self)
         first = self.estimators_[0]
         if reads_once(first):
             values = self._read_rows(X, first)
-            return (answers_in_values(member, values) for member in self.estimators_)
+            return (predictions_in_values(member, values) for member in self.estimators_)
         rows, classes = open_rows(X), getattr(self, "classes_", np.empty(0))
-        return (answers_in_codes(member, rows, classes) for member in self.estimators_)
+        return (predictions_in_codes(member, rows, classes) for member in self.estimators_)
 
     def _read_rows(self, X: Any, member: TreeLearner) -> np.ndarray:
         columns = member.tree_.columns
@@ -343,7 +343,7 @@ class AdaBoost(Ensemble, MetaEstimatorMixin, BaseEstimator):
         if member.tree_.unseen == "error":
             refuse_unseen(columns, values, X, TableLearner.other_unseen)
         if is_text(member.missing, "error"):
-            refuse_gaps(columns, values)
+            refuse_missing(columns, values)
         return values
 
     def __sklearn_tags__(self) -> Any:
@@ -366,7 +366,7 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
     estimator : classifier or None, default=None
         What to boost; None is a tree with one split. Give a deeper tree, `DecisionTreeClassifier(max_depth=3)`, where
         columns matter only together. Any classifier of scikit-learn with `sample_weight` will do; from trees of this
-        library the table is read once, and has text and gaps as it is.
+        library the table is read once, and has text and missing values as it is.
     n_estimators : int, default=50
         Most members. Boosting ends before when a member makes no error, or is no better than guessing. Raise it
         together with a lower `learning_rate`.
@@ -475,10 +475,10 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
         n_others = max(self.n_classes_ - 1, 1)
         say_so_far = 0.0
         votes: np.ndarray | None = None
-        for answers, say in zip(self._answers_in_turn(X), self.estimator_weights_, strict=True):
-            votes = np.zeros((len(answers), self.n_classes_)) if votes is None else votes
+        for predictions, say in zip(self._predictions_in_turn(X), self.estimator_weights_, strict=True):
+            votes = np.zeros((len(predictions), self.n_classes_)) if votes is None else votes
             votes -= say / n_others
-            votes[np.arange(len(answers)), answers] += say + say / n_others
+            votes[np.arange(len(predictions)), predictions] += say + say / n_others
             say_so_far += say
             yield votes / say_so_far
 
@@ -547,7 +547,7 @@ class AdaBoostRegressor(RegressorMixin, AdaBoost):
     ----------
     estimator : regressor or None, default=None
         What to boost; None is a tree of depth 3. Any regressor of scikit-learn will do; from trees of this library the
-        table is read once, and has text and gaps as it is.
+        table is read once, and has text and missing values as it is.
     n_estimators : int, default=50
         Most members. Boosting ends before when a member makes no error, or an error of a half or more.
     learning_rate : float, default=1.0
@@ -604,12 +604,12 @@ class AdaBoostRegressor(RegressorMixin, AdaBoost):
 
     def predict(self, X: Any) -> np.ndarray:
         """The weighted median of the members' answers."""
-        return self._median(np.array(list(self._answers_in_turn(X))))
+        return self._median(np.array(list(self._predictions_in_turn(X))))
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
         """What `predict` would say after one stage, after two, .."""
-        answers = np.array(list(self._answers_in_turn(X)))
-        return (self._median(answers[: stage + 1]) for stage in range(len(answers)))
+        predictions = np.array(list(self._predictions_in_turn(X)))
+        return (self._median(predictions[: stage + 1]) for stage in range(len(predictions)))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The coefficient of determination: 1 is perfect, 0 as good as the mean."""
@@ -623,13 +623,13 @@ class AdaBoostRegressor(RegressorMixin, AdaBoost):
         for predicted in self.staged_predict(X):
             yield float(r2_score(numbers, predicted, sample_weight=sample_weight))
 
-    def _median(self, answers: np.ndarray) -> np.ndarray:
+    def _median(self, predictions: np.ndarray) -> np.ndarray:
         """Of the answers in ascending order, the first at which half of all say is reached."""
-        order = np.argsort(answers, axis=0)
-        say = np.cumsum(self.estimator_weights_[: len(answers)][order], axis=0)
+        order = np.argsort(predictions, axis=0)
+        say = np.cumsum(self.estimator_weights_[: len(predictions)][order], axis=0)
         middle = (say >= 0.5 * say[-1]).argmax(axis=0)
-        columns = np.arange(answers.shape[1])
-        return answers[order[middle, columns], columns]
+        columns = np.arange(predictions.shape[1])
+        return predictions[order[middle, columns], columns]
 
     def _read_target(self, y: Any) -> tuple[np.ndarray, np.ndarray]:
         return read_numbers(y), np.empty(0)

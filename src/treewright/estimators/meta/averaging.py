@@ -391,11 +391,11 @@ class BayesianAveragingRegressor(RegressorMixin, Averaging):
             Whether to return also the standard deviation of what is expected: the members' own errors, and how far the
             members are from each other.
         """
-        answers = self.member_predictions(X)
-        mean = self.weights_ @ answers
+        predictions = self.member_predictions(X)
+        mean = self.weights_ @ predictions
         if not return_std:
             return mean
-        variance = self.weights_ @ (self._spread[:, None] ** 2 + (answers - mean) ** 2)
+        variance = self.weights_ @ (self._spread[:, None] ** 2 + (predictions - mean) ** 2)
         return mean, np.sqrt(variance)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

@@ -19,9 +19,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from treewright.engines.forest.engine import Bagging, bag_of_tree, seed_of_tree
 from treewright.estimators.base import (
-    ClassAnswers,
+    ClassPredictions,
     Ensemble,
-    NumberAnswers,
+    NumberPredictions,
     TableLearner,
     Training,
     predict_rows,
@@ -115,12 +115,12 @@ class Frames:
         table = open_table(X)
         self.X = table if training.kept is None else take_rows(table, np.flatnonzero(training.kept))
         self.training, self.declares_numbers = training, declares_numbers
-        self.y = training.answers
+        self.y = training.y
         if training.target.is_classes:
             place = {name: place for place, name in enumerate(training.classes.tolist())}
             # A class that only was declared has no place, and no row.
             places = np.array([place.get(name, 0) for name in training.target.classes])
-            self.y = training.classes[places[training.answers]]
+            self.y = training.classes[places[training.y]]
 
     def fit(self, member: Any, counts: np.ndarray, places: np.ndarray) -> Any:
         member = self._declare(prepared(member), places)
@@ -330,11 +330,11 @@ class BaggingLearner(Ensemble, MetaEstimatorMixin, TableLearner):
         """Estimators of scikit-learn may change the filters of warnings, which all threads share: one unless told."""
         return min(usable_threads(self.n_jobs) if reads_once or self.n_jobs is not None else 1, self.n_estimators)
 
-    def _answer(self, X: Any) -> np.ndarray:
+    def _predictions(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
         total: Any = 0.0
-        for answers in self._ask_members(self._open(X)):
-            total = total + answers
+        for predictions in self._ask_members(self._open(X)):
+            total = total + predictions
         return np.asarray(total / len(self.estimators_))
 
     def member_predictions(self, X: Any) -> np.ndarray:
@@ -379,26 +379,26 @@ class BaggingLearner(Ensemble, MetaEstimatorMixin, TableLearner):
 
     def _judge_out_of_bag(self, rows: Any, training: Training) -> None:
         """Keep what the members that have not seen a row answer for it, NaN where all have seen it."""
-        total, n_answers = np.zeros(0), np.zeros((len(training.answers), 1))
-        for member, answers in enumerate(self._ask_members(rows)):
+        total, n_predictions = np.zeros(0), np.zeros((len(training.y), 1))
+        for member, predictions in enumerate(self._ask_members(rows)):
             unseen = (self.draws_.counts(member) == 0)[:, None]
-            total = np.where(unseen, answers, 0.0) + (total if len(total) else 0.0)
-            n_answers += unseen
-        known = n_answers[:, 0] > 0.0
+            total = np.where(unseen, predictions, 0.0) + (total if len(total) else 0.0)
+            n_predictions += unseen
+        known = n_predictions[:, 0] > 0.0
         if not known.any():
             raise ValueError("every member has seen every row, so there is nothing out of bag; take more members")
-        means = np.divide(total, n_answers, out=np.full_like(total, np.nan), where=n_answers > 0.0)
+        means = np.divide(total, n_predictions, out=np.full_like(total, np.nan), where=n_predictions > 0.0)
         everywhere = means
         if training.kept is not None:
             everywhere = np.full((len(training.kept), means.shape[1]), np.nan)
             everywhere[training.kept] = means
-        self._keep_judgement(everywhere, means[known], training.answers[known])
+        self._keep_judgement(everywhere, means[known], training.y[known])
 
-    def _keep_judgement(self, everywhere: np.ndarray, answers: np.ndarray, truth: np.ndarray) -> None:
+    def _keep_judgement(self, everywhere: np.ndarray, predictions: np.ndarray, truth: np.ndarray) -> None:
         raise NotImplementedError
 
 
-class BaggingClassifier(ClassAnswers, BaggingLearner):
+class BaggingClassifier(ClassPredictions, BaggingLearner):
     """Members fitted on samples of the rows, and if asked of the columns, that vote on a class (Breiman 1996).
 
     Parameters
@@ -519,22 +519,22 @@ class BaggingClassifier(ClassAnswers, BaggingLearner):
             named = np.asarray(member.predict(X)).tolist()
             return np.eye(len(label_of))[[label_of[name] for name in named]]
         shares = np.asarray(member.predict_proba(X))
-        answers = np.zeros((len(shares), len(label_of)))
-        answers[:, [label_of[name] for name in member.classes_.tolist()]] = shares
-        return answers
+        predictions = np.zeros((len(shares), len(label_of)))
+        predictions[:, [label_of[name] for name in member.classes_.tolist()]] = shares
+        return predictions
 
     def member_predictions(self, X: Any) -> np.ndarray:
         """What every member answers: members, rows, and shares in the order of `classes_`."""
         return super().member_predictions(X)[:, :, self._labels_of_classes()]
 
-    def _keep_judgement(self, everywhere: np.ndarray, answers: np.ndarray, truth: np.ndarray) -> None:
+    def _keep_judgement(self, everywhere: np.ndarray, predictions: np.ndarray, truth: np.ndarray) -> None:
         self.oob_decision_function_ = everywhere[:, self._labels_of_classes()]
         score: Callable[..., float] = self.oob_score if callable(self.oob_score) else accuracy_score
-        named = self._named(self._choose(answers))
+        named = self._named(self._choose(predictions))
         self.oob_score_ = float(score(self._named(truth.astype(np.intp)), named))
 
 
-class BaggingRegressor(NumberAnswers, BaggingLearner):
+class BaggingRegressor(NumberPredictions, BaggingLearner):
     """Members fitted on samples of the rows, and if asked of the columns, whose answers are averaged (Breiman 1996).
 
     Parameters
@@ -623,10 +623,10 @@ class BaggingRegressor(NumberAnswers, BaggingLearner):
     def member_predictions(self, X: Any) -> np.ndarray:
         return super().member_predictions(X)[:, :, 0]
 
-    def _keep_judgement(self, everywhere: np.ndarray, answers: np.ndarray, truth: np.ndarray) -> None:
+    def _keep_judgement(self, everywhere: np.ndarray, predictions: np.ndarray, truth: np.ndarray) -> None:
         self.oob_prediction_ = everywhere[:, 0]
         score: Callable[..., float] = self.oob_score if callable(self.oob_score) else r2_score
-        self.oob_score_ = float(score(truth, answers[:, 0]))
+        self.oob_score_ = float(score(truth, predictions[:, 0]))
 
 
 class RandomSubspaceClassifier(BaggingClassifier):

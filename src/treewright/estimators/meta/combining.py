@@ -173,23 +173,23 @@ class Combination(Ensemble, MetaEstimatorMixin, _BaseComposition, BaseEstimator)
         numbers = np.empty(0, dtype=object)
         if is_classifier(self):
             labels, classes = read_classes(y)
-            answers = classes[labels]
+            predictions = classes[labels]
         else:
-            answers, classes = read_numbers(y), numbers
-        if len(answers) != source.n_rows:
+            predictions, classes = read_numbers(y), numbers
+        if len(predictions) != source.n_rows:
             raise ValueError(
-                f"X has {source.n_rows} rows, but y has {len(answers)} values; give one target value per row"
+                f"X has {source.n_rows} rows, but y has {len(predictions)} values; give one target value per row"
             )
-        weights = read_weights(sample_weight, len(answers))
+        weights = read_weights(sample_weight, len(predictions))
         rows, kept = open_rows(X), weights > 0.0
         if not kept.any():
             raise ValueError("every row has a weight of zero, so there is nothing to learn from; give some row more")
         if not kept.all():
-            rows, answers, weights = _safe_indexing(rows, np.flatnonzero(kept)), answers[kept], weights[kept]
-            classes = np.unique(answers) if len(classes) else classes
+            rows, predictions, weights = _safe_indexing(rows, np.flatnonzero(kept)), predictions[kept], weights[kept]
+            classes = np.unique(predictions) if len(classes) else classes
         names = np.array(source.names, dtype=object) if source.named else None
         is_uneven = bool((weights != weights[0]).any())
-        return Task(rows, answers, classes, weights if is_uneven else None, names, len(source.names))
+        return Task(rows, predictions, classes, weights if is_uneven else None, names, len(source.names))
 
     def _members(self, task: Task) -> Named:
         """The members to fit, each able to read the table; those set to "drop" are left out."""

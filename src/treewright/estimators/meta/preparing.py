@@ -1,4 +1,7 @@
-"""Mixed tables for models that need numbers: gaps filled, numbers on one scale, categories as columns of 0 and 1."""
+"""Mixed tables for models that need numbers.
+
+Missing values imputed, numbers on one scale, categories as columns of 0 and 1.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,10 @@ OTHERS = "(others)"
 
 @dataclass(frozen=True, eq=False)
 class NumericColumn:
-    """A column of numbers, or of categories in order: gaps get the median, then mean 0 and standard deviation 1."""
+    """A column of numbers, or of categories in order.
+
+    Missing values get the median, then mean 0 and standard deviation 1.
+    """
 
     name: str
     median: float
@@ -55,12 +61,12 @@ class CategoricalColumn:
 
 
 class TablePreparer(TransformerMixin, BaseEstimator):
-    """Makes a table with text and gaps one of numbers, for models that need that.
+    """Makes a table with text and missing values one of numbers, for models that need that.
 
-    A number's gaps are filled with the median of its column, then the column gets a mean of 0 and a standard deviation
-    of 1. Ordered categories count as 0, 1, 2, .. and are treated alike. Any other category becomes a column of 0 and 1;
-    where there is none, or one that training did not have, all of them are 0. Two rows of different categories are then
-    as far apart as two numbers are on average, which suits models that go by distance.
+    A number's missing values are filled with the median of its column, then the column gets a mean of 0 and a standard
+    deviation of 1. Ordered categories count as 0, 1, 2, .. and are treated alike. Any other category becomes a column
+    of 0 and 1; where there is none, or one that training did not have, all of them are 0. Two rows of different
+    categories are then as far apart as two numbers are on average, which suits models that go by distance.
 
     Parameters
     ----------
@@ -112,7 +118,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> np.ndarray:
-        """The table as an array of numbers, without gaps."""
+        """The table as an array of numbers, without missing values."""
         check_is_fitted(self)
         values = read_like(
             X,
@@ -180,7 +186,7 @@ class PreparedMember(Pipeline):
 
 
 def prepared(estimator: Any) -> Any:
-    """An estimator that takes tables with text and gaps: itself if it does, else with a `TablePreparer` before it.
+    """An estimator that takes tables with text and missing values: itself, or with a `TablePreparer` before it.
 
     >>> from treewright import DecisionTreeClassifier
     >>> prepared(DecisionTreeClassifier())
@@ -191,10 +197,10 @@ def prepared(estimator: Any) -> Any:
     return PreparedMember([("prepare", TablePreparer()), ("model", estimator)])
 
 
-def has_text_or_gaps(X: Any) -> bool:
+def has_text_or_missing(X: Any) -> bool:
     """Whether a table needs to be prepared for a model that takes numbers only.
 
-    >>> has_text_or_gaps([[1, 2]]), has_text_or_gaps({"size": ["S", "L"]}), has_text_or_gaps([[None]])
+    >>> has_text_or_missing([[1, 2]]), has_text_or_missing({"size": ["S", "L"]}), has_text_or_missing([[None]])
     (False, True, True)
     """
     table = read_frame(X)
@@ -202,7 +208,7 @@ def has_text_or_gaps(X: Any) -> bool:
 
 
 def reads_tables(estimator: Any) -> bool:
-    """Whether an estimator takes text and gaps: those of this library, searches over them, and pipelines.
+    """Whether an estimator takes text and missing values: those of this library, searches over them, and pipelines.
 
     A pipeline is left to prepare its table by itself.
     """

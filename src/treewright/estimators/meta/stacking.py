@@ -46,8 +46,8 @@ class NamedStack(Passing, scikit.StackingClassifier):
 
     def _concatenate_predictions(self, X: Any, predictions: Any) -> Any:
         coded = [
-            np.searchsorted(self.classes_, answers) if method == "predict" else answers
-            for answers, method in zip(predictions, self.stack_method_, strict=True)
+            np.searchsorted(self.classes_, predictions) if method == "predict" else predictions
+            for predictions, method in zip(predictions, self.stack_method_, strict=True)
         ]
         return super()._concatenate_predictions(self._passing(X), coded)
 

@@ -25,8 +25,8 @@ class NamedVotes(scikit.VotingClassifier):
         return super(scikit.VotingClassifier, self).fit(X, y, **fit_params)
 
     def _predict(self, X: Any) -> np.ndarray:
-        answers = [np.searchsorted(self.classes_, member.predict(X)) for member in self.estimators_]
-        return np.array(answers).T
+        predictions = [np.searchsorted(self.classes_, member.predict(X)) for member in self.estimators_]
+        return np.array(predictions).T
 
 
 class Voting(TransformerMixin, Combination):
@@ -103,7 +103,7 @@ class VotingClassifier(ClassifierMixin, Voting):
     --------
     >>> from treewright import datasets
     >>> from treewright import VotingClassifier
-    >>> orchard = datasets.load_orchard()    # with text columns and gaps
+    >>> orchard = datasets.load_orchard()    # with text columns and missing values
     >>> model = VotingClassifier().fit(orchard.X, orchard.y)
     >>> list(model.named_estimators_)
     ['nearest', 'tree', 'svm']
@@ -161,15 +161,15 @@ class VotingClassifier(ClassifierMixin, Voting):
         return votes.fit(task.X, task.y, **task.fit_options())
 
 
-def votes_of(answers: np.ndarray, weights: np.ndarray, n_classes: int) -> np.ndarray:
-    """For each row the weight of the votes for each class; `answers` has a line of places of classes per member.
+def votes_of(predictions: np.ndarray, weights: np.ndarray, n_classes: int) -> np.ndarray:
+    """For each row the weight of the votes for each class; `predictions` has a line of places of classes per member.
 
     >>> votes_of(np.array([[0, 1], [1, 1]]), np.array([0.75, 0.25]), 2)
     array([[0.75, 0.25],
            [0.  , 1.  ]])
     """
-    votes = np.zeros((answers.shape[1], n_classes))
-    for line, weight in zip(answers, weights, strict=True):
+    votes = np.zeros((predictions.shape[1], n_classes))
+    for line, weight in zip(predictions, weights, strict=True):
         votes[np.arange(len(line)), line] += weight
     return votes
 

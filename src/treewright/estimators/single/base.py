@@ -10,7 +10,7 @@ from sklearn.base import is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from treewright.estimators.base import ClassAnswers, NumberAnswers, TableLearner
+from treewright.estimators.base import ClassPredictions, NumberPredictions, TableLearner
 from treewright.estimators.parameters import (
     CLASS_CRITERIA,
     NUMBER_CRITERIA,
@@ -85,10 +85,10 @@ class TreeLearner(TableLearner):
         check_is_fitted(self)
         return leaves_of(self.tree_, self._read_rows(X))
 
-    def _answer_rows(self, values: np.ndarray) -> np.ndarray:
-        from treewright.tree.grow import answers_of
+    def _predict_rows(self, values: np.ndarray) -> np.ndarray:
+        from treewright.tree.grow import predictions_of
 
-        return answers_of(self.tree_, values)
+        return predictions_of(self.tree_, values)
 
     def decision_path(self, X: Any) -> csr_matrix:
         """The nodes that each row passes: a sparse matrix of rows by nodes, 1 where a row has been."""
@@ -105,18 +105,18 @@ class TreeLearner(TableLearner):
         shape = (len(leaves), self.tree_.n_nodes)
         return csr_matrix((np.ones(len(nodes), dtype=np.int64), nodes, np.append(0, ends)), shape=shape)
 
-    def rules(self, answer: Any = None) -> Any:
-        """The tree as rules, one per leaf; given a class, the one sentence that tells when it is answered.
+    def rules(self, of_class: Any = None) -> Any:
+        """The tree as rules, one per leaf; given a class, when the tree predicts it, in one sentence.
 
         Parameters
         ----------
-        answer : one of `classes_` or None
+        of_class : one of `classes_` or None
             None gives a `RuleList`, which prints one rule per line; a class gives a `str`.
         """
         from treewright.show.rules import rules
 
         check_is_fitted(self)
-        return rules(self.tree_, answer)
+        return rules(self.tree_, of_class)
 
     def get_depth(self) -> int:
         """The number of tests on the longest way from the root to a leaf."""
@@ -182,7 +182,7 @@ def adopt(
     return learner
 
 
-class TreeClassifier(ClassAnswers, TreeLearner):
+class TreeClassifier(ClassPredictions, TreeLearner):
     """A tree that predicts a class."""
 
     _criteria: ClassVar[tuple[str, ...]] = CLASS_CRITERIA
@@ -191,7 +191,7 @@ class TreeClassifier(ClassAnswers, TreeLearner):
         return self.tree_.labels_for(shares)
 
 
-class TreeRegressor(NumberAnswers, TreeLearner):
+class TreeRegressor(NumberPredictions, TreeLearner):
     """A tree that predicts a number."""
 
     _criteria: ClassVar[tuple[str, ...]] = NUMBER_CRITERIA

@@ -17,7 +17,7 @@ from treewright.engines.missing_values import (
     MissingStrategy,
 )
 from treewright.estimators.base import Training
-from treewright.estimators.missing_values import fill_gaps, refuse_gaps
+from treewright.estimators.missing_values import impute, refuse_missing
 from treewright.estimators.parameters import check_min_bucket
 from treewright.estimators.single.base import TreeClassifier
 from treewright.estimators.single.specification import TreeSpec
@@ -26,7 +26,7 @@ from treewright.tree.grow import take_surrogates
 from treewright.tree.tree import Surrogates
 
 if TYPE_CHECKING:
-    from treewright.engines.exact.level_surrogates import StandIns
+    from treewright.engines.exact.level_surrogates import LevelSurrogates
     from treewright.engines.exact.workspace import Data
     from treewright.runtime.forms import Run
 
@@ -48,8 +48,8 @@ class OneRClassifier(TreeClassifier):
         What becomes of missing values, in training and in prediction: "branch" (a value of their own, as in Weka),
         "learned" (the branch where they cost the fewest errors), "fractional" (a part down every branch),
         "every_value", "all_branches", "surrogate", "majority", "class_majority" or "model" (filled first), or "error".
-        The intervals of a number are always those of the rows that have one. A column without gaps in training sends
-        them where most rows go.
+        The intervals of a number are always those of the rows that have one. A column without missing values in
+        training sends them where most rows go.
     unseen : {"as_missing", "stop", "majority", "error"}, default="as_missing"
         What becomes of categories that were not there in training: they count as missing, the node answers that asks
         for them, they follow the most rows, or they are refused.
@@ -106,11 +106,11 @@ class OneRuleSpec(TreeSpec):
     def grow_unpriced(self, training: Training) -> Tree:
         plan = self.plan
         if plan.strategy.refuses:
-            refuse_gaps(training.columns, training.values)
-        training, filling = fill_gaps(training, plan)
-        strategy = plan.strategy if filling is None else STRATEGIES["error"]
+            refuse_missing(training.columns, training.values)
+        training, imputation = impute(training, plan)
+        strategy = plan.strategy if imputation is None else STRATEGIES["error"]
         tree = build_tree(training, best_rule(training, self.min_bucket, strategy), self.unseen)
-        return tree if filling is None else tree.replace(filling=filling)
+        return tree if imputation is None else tree.replace(imputation=imputation)
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,8 +126,8 @@ class OneRule:
     branch: np.ndarray  # of each row; the number of branches if it has none
     counts: np.ndarray  # class weights of each branch
     rows: np.ndarray
-    gap_counts: np.ndarray  # of the rows that are in no branch of their own
-    n_gaps: int
+    missing_counts: np.ndarray  # of the rows that are in no branch of their own
+    n_missing: int
     parts: np.ndarray  # the part of such a row that each branch takes
     has_own_branch: bool  # the last branch is that of rows without a value
 
@@ -143,7 +143,7 @@ class OneRule:
         """
         counts = self.counts
         if not self.strategy.leaves_out:
-            counts = counts + self.parts[:, None] * self.gap_counts
+            counts = counts + self.parts[:, None] * self.missing_counts
         return float(_wrong(counts.sum(axis=0)) - _wrong(counts).sum())
 
 
@@ -154,7 +154,7 @@ def _wrong(counts: np.ndarray) -> Any:
 
 def best_rule(training: Training, min_bucket: float, strategy: MissingStrategy = STRATEGIES["branch"]) -> OneRule:
     """The rule that saves the most errors, the first of equals; none if there is nothing to tell apart."""
-    by_label = np.argsort(training.answers, kind="stable")
+    by_label = np.argsort(training.y, kind="stable")
     nothing = rule_of(training, -1, None, strategy)
     asked = np.flatnonzero(~np.isnan(training.values).all(axis=0)).tolist()
     if _wrong(nothing.counts).sum() == 0.0 or not asked:
@@ -181,7 +181,7 @@ def write_rule(
 
 def rule_of(training: Training, place: int, thresholds: np.ndarray | None, strategy: MissingStrategy) -> OneRule:
     """The rule with these branches, its rows counted."""
-    values = training.values[:, place] if place >= 0 else np.zeros(len(training.answers))
+    values = training.values[:, place] if place >= 0 else np.zeros(len(training.y))
     gaps = np.isnan(values)
     n_branches = 1
     branch = np.where(gaps, 0, values)
@@ -193,7 +193,7 @@ def rule_of(training: Training, place: int, thresholds: np.ndarray | None, strat
     branch = np.where(gaps, n_branches, branch).astype(np.intp)
     has_own_branch = strategy.code == OWN_BRANCH and bool(gaps.any())
     n_branches += int(has_own_branch)
-    counts, rows = _tally(training, branch, n_branches + 1)
+    counts, rows = _count_branches(training, branch, n_branches + 1)
     n_values = None
     if strategy.code == EVERY_VALUE:
         distinct = np.unique(values[~gaps], return_index=True)[1]
@@ -205,7 +205,7 @@ def rule_of(training: Training, place: int, thresholds: np.ndarray | None, strat
 
 
 def _parts(
-    counts: np.ndarray, gap_counts: np.ndarray, strategy: MissingStrategy, n_values: np.ndarray | None
+    counts: np.ndarray, missing_counts: np.ndarray, strategy: MissingStrategy, n_values: np.ndarray | None
 ) -> np.ndarray:
     """The part of a row without a value that each branch takes: all of it in one, or a share of each."""
     if n_values is not None:
@@ -214,8 +214,8 @@ def _parts(
     if strategy.spreads:
         return weight / weight.sum()
     # Where the rule errs least; of equals the heaviest, of those the first.
-    more = _wrong(counts + gap_counts) - _wrong(counts)
-    close = more <= more.min() + 1e-12 * (weight.sum() + gap_counts.sum())
+    more = _wrong(counts + missing_counts) - _wrong(counts)
+    close = more <= more.min() + 1e-12 * (weight.sum() + missing_counts.sum())
     parts = np.zeros(len(counts))
     parts[np.argmax(np.where(close & (weight > 0.0), weight, -1.0))] = 1.0
     return parts
@@ -243,7 +243,7 @@ def read_line(training: Training, place: int, by_label: np.ndarray) -> Line:
     order = np.argsort(values, kind="stable")
     values, rows = values[order], rows[order]
     starts = np.flatnonzero(np.append(True, values[1:] != values[:-1]))
-    return Line(values[starts], np.append(starts, len(values)), training.answers[rows], training.weights[rows])
+    return Line(values[starts], np.append(starts, len(values)), training.y[rows], training.weights[rows])
 
 
 def last_of_intervals(line: Line, min_bucket: float) -> np.ndarray:
@@ -317,18 +317,18 @@ def where_full(line: Line, min_bucket: float) -> np.ndarray:
     total = np.cumsum(line.weights[by_class])
     before = np.append(0.0, total[:-1])
     # Sums of fractions round: what lacks a billionth is full.
-    filling = np.searchsorted(total, before + min_bucket * (1.0 - 1e-9))
-    inside = filling < n_rows
-    inside[inside] = label[filling[inside]] == label[inside]
+    imputation = np.searchsorted(total, before + min_bucket * (1.0 - 1e-9))
+    inside = imputation < n_rows
+    inside[inside] = label[imputation[inside]] == label[inside]
     full = np.full(n_rows, n_values)
-    full[by_class[inside]] = line.rank()[by_class[filling[inside]]] + 1
+    full[by_class[inside]] = line.rank()[by_class[imputation[inside]]] + 1
     return np.minimum.accumulate(full[::-1])[::-1][line.starts[:-1]]
 
 
-def _tally(training: Training, branch: np.ndarray, n_branches: int) -> tuple[np.ndarray, np.ndarray]:
+def _count_branches(training: Training, branch: np.ndarray, n_branches: int) -> tuple[np.ndarray, np.ndarray]:
     """Class weights and rows in each branch."""
     n_classes = len(training.target.classes)
-    cell = branch * n_classes + training.answers
+    cell = branch * n_classes + training.y
     counts = np.bincount(cell, training.weights, minlength=n_branches * n_classes)
     return counts.reshape(n_branches, n_classes), np.bincount(branch, minlength=n_branches)
 
@@ -346,13 +346,13 @@ def build_tree(training: Training, rule: OneRule, unseen: str) -> Tree:
     threshold = np.array([_threshold(rule, *span) for span in spans])
     missing_branch, share = _ways_of_gaps(rule, first_child, n_children, known.sum(axis=1), part)
     taken = (part > 0.0).astype(float) if rule.strategy.code == ALL_BRANCHES else part
-    distribution = known + taken[:, None] * rule.gap_counts
-    rows = np.array([rule.rows[lo:hi].sum() for lo, hi in spans]) + np.where(part > 0.0, rule.n_gaps, 0)
+    distribution = known + taken[:, None] * rule.missing_counts
+    rows = np.array([rule.rows[lo:hi].sum() for lo, hi in spans]) + np.where(part > 0.0, rule.n_missing, 0)
     surrogates, words = None, np.empty(0, dtype=np.uint64)
     if rule.strategy.code == SURROGATE:
-        settled = settle_gaps(training, rule, spans, first_child, n_children)
+        settled = settle_missing(training, rule, spans, first_child, n_children)
         missing_branch, surrogates, words = settled.missing_branch, settled.surrogates, settled.words
-        counts, in_branch = _tally(training, settled.branch, rule.n_branches)
+        counts, in_branch = _count_branches(training, settled.branch, rule.n_branches)
         distribution = np.array([counts[lo:hi].sum(axis=0) for lo, hi in spans])
         rows = np.array([in_branch[lo:hi].sum() for lo, hi in spans])
     weight = distribution.sum(axis=1)
@@ -399,7 +399,7 @@ def _ways_of_gaps(
             share[children] = part[children] / part[node]
         elif rule.has_own_branch and node == 0:
             missing_branch[node] = n_children[node] - 1
-        elif rule.n_gaps > 0 and part[node] > 0.0:
+        elif rule.n_missing > 0 and part[node] > 0.0:
             missing_branch[node] = np.argmax(part[children])
         else:
             missing_branch[node] = np.argmax(weight[children])
@@ -424,14 +424,14 @@ class Settled:
     words: np.ndarray  # the maps of the surrogates
 
 
-def settle_gaps(
+def settle_missing(
     training: Training, rule: OneRule, spans: list[tuple[int, int]], first_child: list[int], n_children: np.ndarray
 ) -> Settled:
     """Find the surrogates of each node and send the rows without a value by them, from the root down."""
     # Imported here because only this strategy needs the kernels.
     from treewright.engines.exact.level_surrogates import (
-        find_stand_ins,
-        gather_stand_ins,
+        find_level_surrogates,
+        gather_level_surrogates,
         lines_of,
         part_lines,
         rows_of,
@@ -439,7 +439,7 @@ def settle_gaps(
 
     run, data = _code(training)
     lines = {0: lines_of(data)}
-    found: list[StandIns | None] = [None] * len(spans)
+    found: list[LevelSurrogates | None] = [None] * len(spans)
     missing_branch = np.zeros(len(spans), dtype=np.int32)
     way = np.empty(len(rule.branch), dtype=np.int64)
     settled = np.zeros_like(rule.branch)
@@ -449,15 +449,15 @@ def settle_gaps(
         ends = np.array([hi for _, hi in spans[first : first + n_ways]])
         is_known = rule.branch[rows] < rule.n_branches
         way[rows] = np.where(is_known, np.searchsorted(ends, rule.branch[rows], side="right"), n_ways)
-        stand_ins = find_stand_ins(run, data, own_lines, way, n_ways, rule.place)
-        found[node], missing_branch[node] = stand_ins, stand_ins.heaviest
-        way[rows] = stand_ins.settle(training.values[rows], way[rows], n_ways)
+        level_surrogates = find_level_surrogates(run, data, own_lines, way, n_ways, rule.place)
+        found[node], missing_branch[node] = level_surrogates, level_surrogates.heaviest
+        way[rows] = level_surrogates.settle(training.values[rows], way[rows], n_ways)
         settled[rows] = ends[way[rows]] - 1  # the branch, where a leaf follows
         for b in np.flatnonzero(n_children[first : first + n_ways]).tolist():
             taken = np.zeros(len(way), dtype=bool)
             taken[rows[way[rows] == b]] = True
             lines[first + b] = part_lines(own_lines, taken)
-    surrogates, words = gather_stand_ins(found, [1] * len(spans), 0)
+    surrogates, words = gather_level_surrogates(found, [1] * len(spans), 0)
     return Settled(settled, missing_branch, take_surrogates(surrogates), words)
 
 
@@ -471,7 +471,7 @@ def _code(training: Training) -> tuple[Run, Data]:
         run,
         training.columns,
         training.values,
-        labels=training.answers,
+        labels=training.y,
         numbers=None,
         weights=training.weights,
         n_classes=len(training.target.classes),
@@ -480,7 +480,7 @@ def _code(training: Training) -> tuple[Run, Data]:
 
 
 def _middle(rule: OneRule, lo: int, hi: int) -> int:
-    """Where a range of branches is parted: gaps first, then in halves, so that the tree stays shallow."""
+    """Where a range of branches is parted: missing values first, then in halves, so that the tree stays shallow."""
     assert rule.thresholds is not None
     n_intervals = len(rule.thresholds) + 1
     return n_intervals if hi > n_intervals else lo + (hi - lo) // 2

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from treewright.engines.missing_values import ALL_BRANCHES, EVERY_VALUE
 from treewright.estimators.base import Training, read_rows, read_table, read_training
-from treewright.estimators.missing_values import fill_gaps
+from treewright.estimators.missing_values import impute
 from treewright.estimators.parameters import Plan, is_real, is_whole
 from treewright.estimators.single.base import TreeLearner, specification
 from treewright.estimators.single.specification import FittedTree, Pruning, TreeSpec, reweighed
@@ -214,7 +214,7 @@ def _judge(
 
     `tree` is the one of all rows, if it is there already.
     """
-    n_rows = len(training.answers)
+    n_rows = len(training.y)
     if isinstance(folds, bool) or not isinstance(folds, int) or not 2 <= folds <= n_rows:
         raise ValueError(f"folds={folds!r} must be a whole number from 2 to the number of rows, {n_rows}")
     if not is_whole(deals, 1):
@@ -224,7 +224,7 @@ def _judge(
     prices = path.prices
     sums = np.zeros((len(prices), 2))
     for deal in range(deals):
-        fold_of = _deal_folds(training.answers, folds, deal)
+        fold_of = _deal_folds(training.y, folds, deal)
         for fold in range(folds):
             sums += _losses_left_out(spec, training, fold_of == fold, prices, risk) / deals
     mean = sums[:, 0] / n_rows
@@ -234,14 +234,14 @@ def _judge(
     return PricedTrees(path.ccp_alphas, path.leaves, path.risks, mean, deviation, chosen)
 
 
-def _deal_folds(answers: np.ndarray, folds: int, deal: int) -> np.ndarray:
+def _deal_folds(targets: np.ndarray, folds: int, deal: int) -> np.ndarray:
     """The fold of each row: dealt in turn, class by class or along the ascending target.
 
     The first deal takes rows of one class in their order, every other one in an order of its own.
     """
-    order = np.arange(len(answers)) if deal == 0 else np.random.default_rng(deal).permutation(len(answers))
-    fold_of = np.empty(len(answers), dtype=np.int64)
-    fold_of[order[np.argsort(answers[order], kind="stable")]] = np.arange(len(answers)) % folds
+    order = np.arange(len(targets)) if deal == 0 else np.random.default_rng(deal).permutation(len(targets))
+    fold_of = np.empty(len(targets), dtype=np.int64)
+    fold_of[order[np.argsort(targets[order], kind="stable")]] = np.arange(len(targets)) % folds
     return fold_of
 
 
@@ -251,9 +251,9 @@ def _losses_left_out(
     """Losses and squared losses, for each price, of rows that the tree was not grown from."""
     tree = spec.grow(training.rows(~left_out))
     ccp_alphas, _ = methods.weakest_links(tree, risk)
-    answers = training.answers[left_out]
+    targets = training.y[left_out]
     weights = training.weights[left_out] / training.weights.mean()
-    loss = methods.loss_at(tree, answers, weights)
+    loss = methods.loss_at(tree, targets, weights)
     return methods.losses_by_price(tree, ccp_alphas, prices, leaves_of(tree, training.values[left_out]), loss)
 
 
@@ -345,7 +345,7 @@ def grow_to_size(spec: TreeSpec, pruning: Pruning, training: Training) -> Fitted
     if pruning.method == "reduced_error":
         growing, held = deal_out(training, pruning.validation_fraction)
         grown, unseen = spec.grow(training.rows(growing)), training.rows(held)
-        return FittedTree(methods.prune_by_reduced_error(grown, unseen.values, unseen.answers, unseen.weights))
+        return FittedTree(methods.prune_by_reduced_error(grown, unseen.values, unseen.y, unseen.weights))
     tree = spec.grow(training)
     if pruning.method == "cost_complexity":
         ccp_alpha = pruning.ccp_alpha
@@ -355,8 +355,8 @@ def grow_to_size(spec: TreeSpec, pruning: Pruning, training: Training) -> Fitted
     if pruning.method == "error_based" and spec.plan.quinlan:
         rows: methods.Rows | None = None
         if pruning.subtree_raising and not _counts_rows_twice(spec.plan):
-            filled = fill_gaps(training, spec.plan)[0]
-            rows = methods.Rows(filled.values, filled.answers, filled.weights)
+            filled = impute(training, spec.plan)[0]
+            rows = methods.Rows(filled.values, filled.y, filled.weights)
         tree = methods.collapse_by_errors(tree)
         return FittedTree(_prune_by_bounds(tree, rows, pruning.confidence, pruning.variant))
     return FittedTree(prune(tree, pruning.method, confidence=pruning.confidence))
@@ -369,11 +369,11 @@ def _counts_rows_twice(plan: Plan) -> bool:
 
 def _choose_alpha(spec: TreeSpec, training: Training, tree: Tree, standard_errors: float) -> float:
     """The price per leaf by cross-validation; few rows are dealt several times, because one deal says little."""
-    n_rows = len(training.answers)
+    n_rows = len(training.y)
     folds = min(FOLDS, n_rows)
     if folds < 2:
         return 0.0
-    # Models that fill gaps take much longer than the trees themselves.
+    # Models that fill missing values take much longer than the trees themselves.
     deals = DEALS if n_rows <= FEW_ROWS and spec.plan.missing != "model" else 1
     return _judge(spec, training, folds, deals, standard_errors, "error", tree).ccp_alpha
 
@@ -410,7 +410,7 @@ def deal_out(training: Training, share: float) -> tuple[np.ndarray, np.ndarray]:
     asks for, and the last fold prunes.
     """
     n_folds = max(2, round(1.0 / share))
-    order = group_by_class(training.answers) if training.target.is_classes else np.argsort(training.answers)
+    order = group_by_class(training.y) if training.target.is_classes else np.argsort(training.y)
     dealt = np.concatenate([order[start::n_folds] for start in range(n_folds)])
     n_last = len(order) // n_folds
     if n_last == 0:
@@ -466,14 +466,14 @@ def _prune_by_estimated_error(model: Any, tree: Tree, confidence: float, X: Any,
             f"raising works impurities out anew, and a tree keeps only the name of its own criterion "
             f"{tree.own_criterion!r}; leave X and y out"
         )
-    values, answers, weights = _read_rows(model, tree, X, y, sample_weight, "error_based pruning with raising")
+    values, targets, weights = _read_rows(model, tree, X, y, sample_weight, "error_based pruning with raising")
     if isinstance(model, TreeLearner):
         plan = specification(model).plan
-        training = Training(tree.columns, values, tree.target, np.empty(0), answers, weights)
-        values = fill_gaps(training, plan)[0].values
+        training = Training(tree.columns, values, tree.target, np.empty(0), targets, weights)
+        values = impute(training, plan)[0].values
         if _counts_rows_twice(plan):
             return _prune_by_bounds(tree, None, confidence, variant)
-    rows = methods.Rows(values, answers, weights)
+    rows = methods.Rows(values, targets, weights)
     return _prune_by_bounds(tree, rows, confidence, variant)
 
 
@@ -489,14 +489,14 @@ def _read_rows(
         raise ValueError(f"{purpose} needs rows and their target: give X and y")
     is_learner = isinstance(model, TreeLearner)
     values = read_rows(model, X) if is_learner else read_like(X, tree.columns, named=True, learner="the tree")
-    answers = _labels_of(y, tree) if tree.target.is_classes else read_numbers(y)
-    if len(answers) != len(values):
-        raise ValueError(f"X has {len(values)} rows and y has {len(answers)}; give one target value per row")
+    targets = _labels_of(y, tree) if tree.target.is_classes else read_numbers(y)
+    if len(targets) != len(values):
+        raise ValueError(f"X has {len(values)} rows and y has {len(targets)}; give one target value per row")
     weights = read_weights(sample_weight, len(values))
     return (
         values,
-        answers,
-        weights if not is_learner else weigh_classes(model.class_weight, tree.target.classes, answers, weights),
+        targets,
+        weights if not is_learner else weigh_classes(model.class_weight, tree.target.classes, targets, weights),
     )
 
 

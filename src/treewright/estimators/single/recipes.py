@@ -158,14 +158,14 @@ class C45Classifier(TreeClassifier):
         A split is only made if its classes would be spread over the branches like this by chance with no more than
         this probability (the chi-squared test). 0.05 or 0.01 stop growth early; 1.0 tests nothing.
     prune : {"error_based", "reduced_error", None} or another method of `treewright.prune`, default="error_based"
-        How the grown tree is cut to size: by C4.5's own upper bounds of the error, or by rows that are held back.
-        Even with None, splits that make no difference on the training rows are taken back.
+        How the grown tree is cut to size: by C4.5's own upper bounds of the error, or by rows that are kept for
+        validation. Even with None, splits that make no difference on the training rows are taken back.
     confidence : float, default=0.25
         For "error_based": smaller means a smaller tree.
     subtree_raising : bool, default=True
         For "error_based": whether the largest branch of a node may take its place.
     validation_fraction : float, default=1/3
-        For "reduced_error": the part of the rows that is held back from growth.
+        For "reduced_error": the part of the rows that is kept for validation from growth.
     variant : {"j48", "c4.5r8"}, default="j48"
         Whose error bounds to use where they differ: Weka's, or those of Quinlan's release 8.
     missing : str, default="fractional"
@@ -312,7 +312,7 @@ class CARTClassifier(TreeClassifier):
         that of the best tree ("cv"), or of the smallest within a standard error of it ("1se"), which is easier to read.
         Nothing in it is random.
     validation_fraction : float, default=1/3
-        For "reduced_error": the part of the rows that is held back from growth.
+        For "reduced_error": the part of the rows that is kept for validation from growth.
     missing : str, default="learned"
         What becomes of missing values, in training and in prediction: "learned" (the better side of each split),
         "fractional" (a part down every branch), "majority", "class_majority" or "model" (filled first), "branch" (a
@@ -414,7 +414,7 @@ class CARTRegressor(TreeRegressor):
         that of the best tree ("cv"), or of the smallest within a standard error of it ("1se"), which is easier to read.
         Nothing in it is random.
     validation_fraction : float, default=1/3
-        For "reduced_error": the part of the rows that is held back from growth.
+        For "reduced_error": the part of the rows that is kept for validation from growth.
     missing : str, default="learned"
         What becomes of missing values, in training and in prediction: "learned" (the better side of each split),
         "fractional" (a part down every branch), "majority", "class_majority" or "model" (filled first), "branch" (a

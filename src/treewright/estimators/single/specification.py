@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from treewright.estimators.base import Training
-from treewright.estimators.missing_values import fill_gaps, refuse_gaps
+from treewright.estimators.missing_values import impute, refuse_missing
 from treewright.estimators.parameters import Plan
 from treewright.estimators.weights import altered_priors, read_costs, weigh_classes
 from treewright.tree import Tree
@@ -70,8 +70,8 @@ class TreeSpec:
         if costs is None:
             tree = self.grow_unpriced(training)
             return tree if self.smoothing is None else tree.replace(smoothing=self.smoothing)
-        priors = altered_priors(costs, training.answers, training.weights)
-        tree = self.grow_unpriced(replace(training, weights=training.weights * priors[training.answers]))
+        priors = altered_priors(costs, training.y, training.weights)
+        tree = self.grow_unpriced(replace(training, weights=training.weights * priors[training.y]))
         return reweighed(tree, 1.0 / priors).replace(misclassification_costs=costs, smoothing=self.smoothing)
 
     def grow_unpriced(self, training: Training) -> Tree:
@@ -80,8 +80,8 @@ class TreeSpec:
 
         plan, is_classes = self.plan, training.target.is_classes
         if plan.strategy.refuses:
-            refuse_gaps(training.columns, training.values)
-        training, filling = fill_gaps(training, plan)
+            refuse_missing(training.columns, training.values)
+        training, imputation = impute(training, plan)
         tree = grow(
             training.columns,
             training.values,
@@ -92,17 +92,17 @@ class TreeSpec:
             grid=plan.grid,
             seed=self.seed,
             n_jobs=plan.n_jobs,
-            labels=training.answers if is_classes else None,
-            numbers=None if is_classes else training.answers,
+            labels=training.y if is_classes else None,
+            numbers=None if is_classes else training.y,
             oblivious=plan.oblivious,
             unseen=self.unseen,
             rows_of_file=len(training.table),
         )
-        return tree if filling is None else tree.replace(filling=filling)
+        return tree if imputation is None else tree.replace(imputation=imputation)
 
     def weigh(self, training: Training, weights: np.ndarray) -> np.ndarray:
         """The weights times what the classes of the rows weigh."""
-        return weigh_classes(self.class_weight, training.target.classes, training.answers, weights)
+        return weigh_classes(self.class_weight, training.target.classes, training.y, weights)
 
 
 def reweighed(tree: Tree, by_class: np.ndarray) -> Tree:
@@ -112,11 +112,11 @@ def reweighed(tree: Tree, by_class: np.ndarray) -> Tree:
 
 
 def _check_counts(training: Training) -> None:
-    negative = np.count_nonzero(training.answers < 0.0)
+    negative = np.count_nonzero(training.y < 0.0)
     if negative:
         raise ValueError(
-            f"criterion is 'poisson', but {negative} of {len(training.answers)} values of y are negative; "
+            f"criterion is 'poisson', but {negative} of {len(training.y)} values of y are negative; "
             "use 'squared_error', or give counts of 0 or more"
         )
-    if not training.answers.any():
+    if not training.y.any():
         raise ValueError("criterion is 'poisson', but all values of y are 0; some must be above 0")

@@ -51,7 +51,7 @@ class DecisionTreeClassifier(TreeClassifier):
         that of the best tree ("cv"), or of the smallest within a standard error of it ("1se"), which is easier to read.
         Nothing in it is random.
     validation_fraction : float, default=1/3
-        For "reduced_error": the part of the rows that is held back from growth.
+        For "reduced_error": the part of the rows that is kept for validation from growth.
     missing : str, default="learned"
         What becomes of missing values, in training and in prediction: "learned" (the better side of each split),
         "fractional" (a part down every branch), "majority", "class_majority" or "model" (filled first), "branch" (a
@@ -196,7 +196,7 @@ class DecisionTreeRegressor(TreeRegressor):
         that of the best tree ("cv"), or of the smallest within a standard error of it ("1se"), which is easier to read.
         Nothing in it is random.
     validation_fraction : float, default=1/3
-        For "reduced_error": the part of the rows that is held back from growth.
+        For "reduced_error": the part of the rows that is kept for validation from growth.
     missing : str, default="learned"
         What becomes of missing values, in training and in prediction: "learned" (the better side of each split),
         "fractional" (a part down every branch), "majority", "class_majority" or "model" (filled first), "branch" (a

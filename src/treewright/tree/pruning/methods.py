@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from treewright.tree.grow import answers_of, land, leaves_of
+from treewright.tree.grow import land, leaves_of, predictions_of
 from treewright.tree.tree import Node, SplitKind, Tree
 
 # Prices closer than this share of the root's risk are one step of the pruning sequence.
@@ -49,11 +49,11 @@ def cut(tree: Tree, at: np.ndarray) -> Tree:
 
 def collapse(tree: Tree) -> Tree:
     """Make a leaf of every node below which all leaves give its answer."""
-    answer = tree.label if tree.target.is_classes else tree.value[:, 0]
+    prediction = tree.label if tree.target.is_classes else tree.value[:, 0]
     same = np.ones(tree.n_nodes, dtype=bool)
     for level in reversed(levels_of(tree)[1:]):
         above = tree.parent[level]
-        np.logical_and.at(same, above, same[level] & (answer[level] == answer[above]))
+        np.logical_and.at(same, above, same[level] & (prediction[level] == prediction[above]))
     return cut(tree, same)
 
 
@@ -62,30 +62,30 @@ def prune_where(tree: Tree, rule: Callable[[Node], bool]) -> Tree:
     return cut(tree, np.array([bool(rule(tree.node(index))) for index in range(tree.n_nodes)]))
 
 
-def prune_by_reduced_error(tree: Tree, values: np.ndarray, answers: np.ndarray, weights: np.ndarray) -> Tree:
+def prune_by_reduced_error(tree: Tree, values: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> Tree:
     """Make a leaf of every node that is at least as good as its subtree on rows the tree was not grown from.
 
-    `answers` are class labels, or numbers; `values` as `table.read_like` returns them. From the leaves up
+    `targets` are class labels, or numbers; `values` as `table.read_like` returns them. From the leaves up
     (Quinlan 1987).
     """
     landed = land(tree, values)
-    nodes, answers, weights = landed.nodes, answers[landed.rows], weights[landed.rows] * landed.parts
+    nodes, targets, weights = landed.nodes, targets[landed.rows], weights[landed.rows] * landed.parts
     if tree.target.is_classes:
         counts = np.zeros((tree.n_nodes, len(tree.target.classes)))
-        np.add.at(counts, (nodes, answers), weights)
+        np.add.at(counts, (nodes, targets), weights)
         lost = (_sum_upwards(tree, counts) * _cost_matrix(tree)[:, tree.label].T).sum(axis=1)
         slack = 1e-6 * float(weights.mean())
     else:
         # Squared error of a node's answer m on its rows: sum of w (y - m)^2, from the sums of w, wy and wyy, all taken
         # from the root's mean.
-        centred, mean = answers - tree.value[0, 0], tree.value[:, 0] - tree.value[0, 0]
+        centred, mean = targets - tree.value[0, 0], tree.value[:, 0] - tree.value[0, 0]
         sums = np.zeros((tree.n_nodes, 3))
         np.add.at(sums, nodes, np.column_stack([weights, weights * centred, weights * centred**2]))
         sums = _sum_upwards(tree, sums)
         lost = sums[:, 2] - 2 * mean * sums[:, 1] + mean**2 * sums[:, 0]
         slack = 1e-9 * float(lost[0])
     # A row may stop at an inner node, which then answers in any case.
-    stopped = np.where(tree.kind[nodes] != SplitKind.LEAF, loss_at(tree, answers, weights)(nodes), 0.0)
+    stopped = np.where(tree.kind[nodes] != SplitKind.LEAF, loss_at(tree, targets, weights)(nodes), 0.0)
     own = np.bincount(nodes, stopped, minlength=tree.n_nodes)
     return cut(tree, _no_worse_as_leaf(tree, lost, slack=slack, own=own))
 
@@ -285,7 +285,7 @@ def prune_by_description_length(tree: Tree) -> Tree:
     inner = tree.kind != SplitKind.LEAF
     split_bits = np.zeros(tree.n_nodes)
     column = tree.column[inner]
-    # A set of categories takes a bit per category, a threshold one of the gaps between the rows of its node.
+    # A set of categories takes a bit per category, a threshold one of the missing values between the rows of its node.
     place = np.where(
         tree.kind[inner] == SplitKind.SUBSET, sizes[column], np.log2(np.maximum(tree.weight[inner] - 1.0, 1.0))
     )
@@ -385,24 +385,24 @@ def weakest_links(tree: Tree, risk: str = "error") -> tuple[np.ndarray, PruningP
 
 
 def validate_path(
-    tree: Tree, path: PruningPath, values: np.ndarray, answers: np.ndarray, weights: np.ndarray
+    tree: Tree, path: PruningPath, values: np.ndarray, targets: np.ndarray, weights: np.ndarray
 ) -> np.ndarray:
     """The mean loss of each tree of the sequence on some rows."""
     if (tree.missing_branch < 0).any():
         # Parts of a row are in several leaves, so that each tree must answer for itself.
-        losses = [weights @ _losses(smaller, values, answers) for smaller in path.trees]
+        losses = [weights @ _losses(smaller, values, targets) for smaller in path.trees]
         return np.array(losses) / weights.sum()
-    loss = loss_at(tree, answers, weights)
+    loss = loss_at(tree, targets, weights)
     sums = losses_by_price(tree, path.node_alphas, path.prices, leaves_of(tree, values), loss)
     return np.asarray(sums[:, 0] / weights.sum())
 
 
-def loss_at(tree: Tree, answers: np.ndarray, weights: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+def loss_at(tree: Tree, targets: np.ndarray, weights: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
     """A function of a node per row: what its answer loses by being wrong, or its squared error."""
     if tree.target.is_classes:
         costs = _cost_matrix(tree)
-        return lambda node: np.asarray(weights * costs[answers, tree.label[node]])
-    return lambda node: np.asarray(weights * (tree.value[node, 0] - answers) ** 2)
+        return lambda node: np.asarray(weights * costs[targets, tree.label[node]])
+    return lambda node: np.asarray(weights * (tree.value[node, 0] - targets) ** 2)
 
 
 def _cost_matrix(tree: Tree) -> np.ndarray:
@@ -414,12 +414,12 @@ def _cost_matrix(tree: Tree) -> np.ndarray:
     )
 
 
-def _losses(tree: Tree, values: np.ndarray, answers: np.ndarray) -> np.ndarray:
+def _losses(tree: Tree, values: np.ndarray, targets: np.ndarray) -> np.ndarray:
     """What the tree's answer loses for each row."""
-    said = answers_of(tree, values)
+    said = predictions_of(tree, values)
     if not tree.target.is_classes:
-        return np.asarray((said[:, 0] - answers) ** 2)
-    return np.asarray(_cost_matrix(tree)[answers, tree.labels_for(said)])
+        return np.asarray((said[:, 0] - targets) ** 2)
+    return np.asarray(_cost_matrix(tree)[targets, tree.labels_for(said)])
 
 
 def prune_by_cost_complexity(tree: Tree, ccp_alpha: float, risk: str = "error") -> Tree:

@@ -214,7 +214,7 @@ def errors_if_raised(child, lo, hi, top, table, tree, arena, branches, stack, bo
     """The estimated errors of a child's subtree in the place of its parent.
 
     Where nothing is missing, the rows of the other branches, which lie from first to last around the child's own,
-    only come in addition; else all rows are sent down anew, because the shares of gaps change.
+    only come in addition; else all rows are sent down anew, because the shares of missing values change.
     """
     if not parts_of[0]:
         return pass_down(child, lo, hi, top, table, tree, arena, branches, stack, bounds, NO, enough, NO)
@@ -268,8 +268,8 @@ def take_over(tree, node, child):
 def prune_and_raise(table, tree, arena, branches, stack, frames, starts, bounds, complete, n_rows):
     """Prune from the leaves up: a node becomes a leaf, or its largest branch takes its place, if the bound allows.
 
-    Changes the arrays of `tree`. `complete` tells that no row has gaps. Returns False if the arena has too little
-    room; then all must begin anew.
+    Changes the arrays of `tree`. `complete` tells that no row has missing values. Returns False if the arena has too
+    little room; then all must begin anew.
     """
     frame_node, frame_lo, frame_hi, frame_next, frame_start = frames
     depth = np.int64(0)
