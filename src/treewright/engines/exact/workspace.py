@@ -126,7 +126,7 @@ NODE = [
     ("lo", WHOLE),
     ("hi", WHOLE),
     ("weight", REAL),
-    ("weighted impurity", REAL),  # what the children's weighted impurity is taken from
+    ("impurity", REAL),  # what the children's weighted impurity is taken from
     ("spread", REAL),  # impurity times weight; the same but for poisson
     ("mean", REAL),  # of a numeric target (the median for absolute_error)
     ("min_leaf_weight", REAL),  # C4.5: least weight on each side of a threshold
