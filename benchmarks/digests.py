@@ -466,8 +466,8 @@ def growth_limit_cases() -> Iterator[Case]:
     yield Case("max_leaf_nodes, classes", fit("DecisionTreeClassifier", two, max_leaf_nodes=20))
     yield Case("max_leaf_nodes, numbers", fit("DecisionTreeRegressor", number, max_leaf_nodes=20))
     yield Case("max_p_value", fit("DecisionTreeClassifier", two, max_p_value=0.01))
-    yield Case("min_gain, classes", fit("DecisionTreeClassifier", two, min_gain=0.002))
-    yield Case("min_gain, numbers", fit("DecisionTreeRegressor", number, min_gain=0.01))
+    yield Case("min_gain, classes", fit("DecisionTreeClassifier", two, min_split_gain=0.002))
+    yield Case("min_gain, numbers", fit("DecisionTreeRegressor", number, min_split_gain=0.01))
     yield Case("minimum rows as shares", fit("DecisionTreeClassifier", two, min_samples_split=0.05))
 
 
@@ -879,7 +879,7 @@ def boost_with_validation_set() -> list[Any]:
     """Boosting with early stopping on a given validation set."""
     data = mixed(MEDIUM, "three")
     model = build("GradientBoostingClassifier", n_estimators=60, n_iter_no_change=5, random_state=1)
-    model.fit(data.X, data.y, validation=(data.test, data.test_y))
+    model.fit(data.X, data.y, X_val=data.test, y_val=data.test_y)
     return outputs_of(model, data.test)
 
 

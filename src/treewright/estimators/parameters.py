@@ -39,8 +39,8 @@ class Plan:
 
     Parameters
     ----------
-    criterion, categorical, candidates, splitter, max_depth, min_samples_split, min_samples_leaf, min_split_gain, \
-    max_leaf_nodes, max_features, n_jobs, missing, max_p_value
+    criterion, categorical, candidates, splitter, max_depth, min_samples_split, min_samples_leaf, \
+    min_weight_fraction_leaf, min_split_gain, max_leaf_nodes, max_features, n_jobs, missing, max_p_value
         As `DecisionTreeClassifier` describes them.
     quinlan : bool, default=False
         Whether to choose splits by all of C4.5's rules.
@@ -58,6 +58,7 @@ class Plan:
     max_depth: int | None = None
     min_samples_split: int | float = 2
     min_samples_leaf: int | float = 1
+    min_weight_fraction_leaf: float = 0.0
     min_split_gain: float = 0.0
     max_leaf_nodes: int | None = None
     max_features: int | float | str | None = None
@@ -82,8 +83,8 @@ class Plan:
         """Whether the seed can make a difference."""
         return self.splitter != "best" or self.max_features is not None
 
-    def recipe(self, n_rows: int, n_columns: int) -> Recipe:
-        """The recipe for a table of this size."""
+    def recipe(self, n_rows: int, n_columns: int, total_weight: float = 0.0) -> Recipe:
+        """The recipe for a table of this size, whose rows weigh so much in all."""
         # Imported here because only growing needs them.
         from treewright.engines.exact import layout
         from treewright.engines.exact.workspace import Recipe
@@ -103,6 +104,7 @@ class Plan:
             max_depth=NO_DEPTH_LIMIT if self.max_depth is None else min(self.max_depth, NO_DEPTH_LIMIT),
             min_samples_split=max(2, _rows(self.min_samples_split, n_rows)),
             min_samples_leaf=_rows(self.min_samples_leaf, n_rows),
+            min_leaf_weight=float(self.min_weight_fraction_leaf * total_weight),
             min_split_gain=float(self.min_split_gain),
             max_leaf_nodes=min(self.max_leaf_nodes or 0, NO_DEPTH_LIMIT),
             max_features=_columns(self.max_features, n_columns),
@@ -367,6 +369,12 @@ def check_unseen(value: Any) -> str:
     return str(_check_choice("unseen", value, UNSEEN))
 
 
+def _check_weight_fraction(name: str, value: Any) -> float:
+    if not is_real(value) or not 0.0 <= value <= 0.5:
+        raise parameter_error(name, value, "a fraction of the total weight from 0.0 to 0.5")
+    return float(value)
+
+
 def _check_p_value(name: str, value: Any) -> float:
     if not is_real(value) or not 0.0 < value <= 1.0:
         raise parameter_error(name, value, "a number above 0.0 and up to 1.0, which tests nothing")
@@ -382,6 +390,7 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "min_samples_leaf": _size(1, share_of_all=False),
     "min_split_gain": _check_min_gain,
     "max_leaf_nodes": _limit(2),
+    "min_weight_fraction_leaf": _check_weight_fraction,
     "max_features": _check_max_features,
     "n_jobs": _check_n_jobs,
     "missing": _check_missing,
