@@ -86,7 +86,7 @@ class TreeSpec:
             training.columns,
             training.values,
             training.target,
-            recipe=plan.recipe(*training.values.shape, float(training.weights.sum())),
+            recipe=plan.recipe(*training.values.shape, total_weight=float(training.weights.sum())),
             weights=training.weights,
             n_classes=len(training.target.classes),
             grid=plan.grid,
