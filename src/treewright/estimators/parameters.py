@@ -104,7 +104,8 @@ class Plan:
             max_depth=NO_DEPTH_LIMIT if self.max_depth is None else min(self.max_depth, NO_DEPTH_LIMIT),
             min_samples_split=max(2, _rows(self.min_samples_split, n_rows)),
             min_samples_leaf=_rows(self.min_samples_leaf, n_rows),
-            min_leaf_weight=float(self.min_weight_fraction_leaf * total_weight),
+            # A sum of weights may fall short of the limit by rounding alone.
+            min_weight_leaf=self.min_weight_fraction_leaf * total_weight * (1.0 - 1e-12),
             min_split_gain=float(self.min_split_gain),
             max_leaf_nodes=min(self.max_leaf_nodes or 0, NO_DEPTH_LIMIT),
             max_features=_columns(self.max_features, n_columns),

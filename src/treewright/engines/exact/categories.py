@@ -92,7 +92,7 @@ def enough_branches(work, n_groups):
     enough = 0
     for g in range(n_groups):
         size = work.group_weight[g] + CLOSE if work.quinlan else np.float64(work.group_rows[g])
-        if size >= work.min_samples_leaf:
+        if size >= work.min_samples_leaf and work.group_weight[g] >= work.min_weight_leaf:
             enough += 1
     return enough >= 2
 

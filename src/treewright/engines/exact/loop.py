@@ -63,6 +63,7 @@ def measure(work, node, numbers):
         or work.node_depth[node] >= work.max_depth
         or size < work.min_samples_split
         or (weight if work.quinlan else size) < 2 * work.min_samples_leaf - CLOSE
+        or weight < 2.0 * work.min_weight_leaf
     )
 
 

@@ -40,7 +40,8 @@ QUARTER, TWO_QUARTERS, THREE_QUARTERS = (np.uint64(quarters * LINE // 4) for qua
 @kernel
 def rates_many_cuts(work):
     """Are all cuts of the column rated, by what their two sides are alone?"""
-    return BY_SIDES[work.criterion] and not (work.class_boundaries or work.random_cuts or spreads_over_values(work))
+    counts_all = not (work.class_boundaries or work.random_cuts or spreads_over_values(work))
+    return BY_SIDES[work.criterion] and counts_all and work.min_weight_leaf <= 0.0
 
 
 @kernel

@@ -33,7 +33,13 @@ from treewright.engines.exact.impurity import impurity_of_moments
 from treewright.engines.exact.layout import MULTIWAY, NO, NONE, ONE, ONE_VS_REST, TWO, YES, ZERO, clear
 from treewright.engines.exact.many_cuts import NO_ROWS, measure_sides, queue_side
 from treewright.engines.exact.slots import keep_cut, keep_subset, slot_floor, tie_width
-from treewright.engines.exact.thresholds import draw_cut, leaves_missing_out, spreads_over_values, takes_a_side
+from treewright.engines.exact.thresholds import (
+    draw_cut,
+    heavy_enough,
+    leaves_missing_out,
+    spreads_over_values,
+    takes_a_side,
+)
 from treewright.engines.missing_values import OWN_BRANCH
 from treewright.runtime.jit import kernel
 
@@ -286,19 +292,24 @@ def sweep_order(work, keys, n_groups):
 def rate_position(work, n_groups, j, left_rows):
     """Gain of the cut after position j, whether missing rows go left, the rows of its smaller side, and if allowed."""
     left_weight = work.weight_before[j]
-    heavier = left_weight >= work.weight_before[n_groups - 1] - left_weight
+    right_weight = work.weight_before[n_groups - 1] - left_weight
+    heavier = left_weight >= right_weight
     right_rows = work.hi - work.lo - work.n_missing - left_rows
     margin = work.min_samples_leaf
     if not takes_a_side(work):
         gain = work.base - (work.before[0, j] + work.after[0, j + 1])
         balance = min(left_rows, right_rows)
-        return gain, heavier, balance, balance >= margin and gain > -np.inf
+        allowed = balance >= margin and gain > -np.inf and heavy_enough(work, left_weight, right_weight)
+        return gain, heavier, balance, allowed
     gain_left = work.base - (work.before[1, j] + work.after[0, j + 1])
     gain_right = work.base - (work.before[0, j] + work.after[1, j + 1])
     balance_left = min(left_rows + work.n_missing, right_rows)
     balance_right = min(left_rows, right_rows + work.n_missing)
+    missing_weight = work.group_weight[n_groups]
     allowed_left = balance_left >= margin and gain_left > -np.inf
+    allowed_left = allowed_left and heavy_enough(work, left_weight + missing_weight, right_weight)
     allowed_right = balance_right >= margin and gain_right > -np.inf
+    allowed_right = allowed_right and heavy_enough(work, left_weight, right_weight + missing_weight)
     to_left = heavier
     if allowed_left != allowed_right:
         to_left = allowed_left
@@ -322,7 +333,8 @@ def rate_missing_apart_numbers(work, keys, n_groups, column):
             work, work.group_weight[n_groups], work.group_mean[n_groups], work.group_squares[n_groups]
         )
     gain = work.impurity - (known + missing)
-    if gain > -np.inf:
+    missing_weight = work.group_weight[n_groups]
+    if gain > -np.inf and heavy_enough(work, work.weight - missing_weight, missing_weight):
         keep_cut(work, gain, gain, column, work.n_codes[column] - 1, work.n_codes[column], NO, smaller)
 
 
@@ -373,13 +385,18 @@ def rate_moments(work, keys, n_groups, column, chosen, others, chosen_rows, ligh
         gain = work.base - impurity_with(work, keys, n_groups, chosen, others, missing_to)
         balance = min(chosen_rows, other_rows)
         to_chosen = heavier
+        if not heavy_enough(work, chosen[0], others[0]):
+            return
     else:
         gain, balance, to_chosen = -np.inf, ZERO, heavier
         for turn in range(2):
             with_chosen = heavier if turn == 0 else not heavier
             n_chosen = chosen_rows + (work.n_missing if with_chosen else ZERO)
             n_others = other_rows + (ZERO if with_chosen else work.n_missing)
-            if min(n_chosen, n_others) < work.min_samples_leaf:
+            missing_weight = work.group_weight[n_groups]
+            chosen_weight = chosen[0] + (missing_weight if with_chosen else 0.0)
+            other_weight = others[0] + (0.0 if with_chosen else missing_weight)
+            if min(n_chosen, n_others) < work.min_samples_leaf or not heavy_enough(work, chosen_weight, other_weight):
                 continue
             gains = work.base - impurity_with(work, keys, n_groups, chosen, others, np.int64(not with_chosen))
             if gains > gain + tie_width(work):

@@ -307,7 +307,7 @@ def search_numbers(work, column):
     """Rate the splits of one column for a numeric target."""
     begin_column(work)
     plain = work.criterion == SQUARED_ERROR and work.among == 1 and not work.random_cuts and work.is_number[column]
-    plain = plain and (work.strategy != EVERY_VALUE or not work.has_missing[column])
+    plain = plain and (work.strategy != EVERY_VALUE or not work.has_missing[column]) and work.min_weight_leaf <= 0.0
     if plain and not work.is_wide[column]:
         count_numbers(work, column)
         if work.n_present > 0:

@@ -71,6 +71,12 @@ def admits(work, left_rows, right_rows, left_weight, right_weight):
 
 
 @kernel
+def heavy_enough(work, left_weight, right_weight):
+    """Do both sides have the least weight of a leaf?"""
+    return work.min_weight_leaf <= 0.0 or min(left_weight, right_weight) >= work.min_weight_leaf
+
+
+@kernel
 def count_missing(keys, missing_code):
     """Rows without a value stand at the end of a sorted column."""
     n_missing = 0
@@ -152,6 +158,7 @@ def rate_sides(work, left_rows):
         return rate_with_missing(work, heavier, left_rows, right_rows, left_weight, right_weight)
     gain = gain_of_sides(work, left_weight, right_weight)
     admissible = admits(work, left_rows, right_rows, left_weight, right_weight)
+    admissible = admissible and heavy_enough(work, left_weight, right_weight)
     return score_of(work, gain), gain, heavier, min(left_rows, right_rows), admissible
 
 
@@ -182,14 +189,13 @@ def rate_with_missing(work, heavier, left_rows, right_rows, left_weight, right_w
         for k in range(work.n_classes):
             work.first[k] = work.left[k] + (work.missing[k] if to_left else 0.0)
             work.second[k] = max(work.known[k] - work.left[k], 0.0) + (0.0 if to_left else work.missing[k])
-        gain = gain_of_sides(
-            work,
-            left_weight + (missing_weight if to_left else 0.0),
-            right_weight + (0.0 if to_left else missing_weight),
-        )
+        first_weight = left_weight + (missing_weight if to_left else 0.0)
+        second_weight = right_weight + (0.0 if to_left else missing_weight)
+        gain = gain_of_sides(work, first_weight, second_weight)
         n_left = left_rows + (work.n_missing if to_left else ZERO)
         n_right = right_rows + (ZERO if to_left else work.n_missing)
         admissible = admits(work, n_left, n_right, left_weight, right_weight)
+        admissible = admissible and heavy_enough(work, first_weight, second_weight)
         score = score_of(work, gain)
         if turn == 0 or (admissible and not found) or (admissible == found and score > best_score + tie_width(work)):
             best_score, best_gain, best_left, best_balance = score, gain, to_left, min(n_left, n_right)
@@ -205,6 +211,7 @@ def can_hurry(work):
         work.n_classes == 2
         and BY_SIDES[work.criterion]
         and work.criterion != OWN
+        and work.min_weight_leaf <= 0.0
         and work.among == 1
         and not work.class_boundaries
         and not work.random_cuts
@@ -358,7 +365,8 @@ def rate_missing_apart(work, column, known_rows):
         left_weight += work.known[k]
         right_weight += work.missing[k]
     gain = gain_of_sides(work, left_weight, right_weight)
-    if admits(work, known_rows, work.n_missing, left_weight, right_weight):
+    large_enough = admits(work, known_rows, work.n_missing, left_weight, right_weight)
+    if large_enough and heavy_enough(work, left_weight, right_weight):
         n_codes = work.n_codes[column]
         balance = min(known_rows, work.n_missing)
         keep_cut(work, score_of(work, gain), gain, column, n_codes - 1, n_codes, NO, balance)

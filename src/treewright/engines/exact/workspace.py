@@ -46,7 +46,7 @@ class Recipe(NamedTuple):
     strategy: int = 0  # of missing values
     max_p_value: float = 1.0
     own: Any = 0  # a criterion of the user's: the function, and for compiled kernels its address
-    min_leaf_weight: float = 0.0  # of each side of a split
+    min_weight_leaf: float = 0.0  # of each side of a split
     own_tie: float = 0.0  # what its answers may differ by although they mean the same
 
 
@@ -119,7 +119,7 @@ RECIPE = [
     ("strategy", WHOLE),
     ("max_p_value", REAL),
     ("own", WHOLE),
-    ("min_leaf_weight", REAL),
+    ("min_weight_leaf", REAL),
     ("own_tie", REAL),
 ]
 
@@ -327,7 +327,7 @@ def take_recipe(work, recipe):
     work.max_p_value = recipe.max_p_value
     work.own = recipe.own
     work.own_tie = recipe.own_tie
-    work.min_leaf_weight = recipe.min_leaf_weight
+    work.min_weight_leaf = recipe.min_weight_leaf
 
 
 @part

@@ -51,6 +51,8 @@ def offer_classes(work, column, n_left, cut, missing_left):
         return NO
     if work.weight_left <= 0.0 or work.weight_right <= 0.0:
         return NO
+    if min(work.weight_left, work.weight_right) < work.min_weight_leaf:
+        return NO
     score = side_score(work, work.order_left, work.weight_left) + side_score(work, work.order_right, work.weight_right)
     if score <= work.best_score:
         return NO

@@ -278,6 +278,7 @@ def grow_node(work, by_class):
     pure = measure_moments(work) if by_class is None else measure_classes(work)
     n_rows = work.hi - work.lo
     too_small = n_rows < work.min_samples_split or n_rows < 2 * work.min_samples_leaf
+    too_small = too_small or work.weight < 2.0 * work.min_weight_leaf
     if pure or too_small or depth >= work.max_depth:
         add_leaf(work, node, by_class)
         return
@@ -420,6 +421,8 @@ def begin_tree(work, seed, n_rows, centre):
     for label in range(len(work.totals)):
         work.totals[label] = 0.0
     weight, total = sums_of_bag(work, n_rows)
+    # A sum of weights may fall short of the limit by rounding alone.
+    work.min_weight_leaf = work.min_weight_fraction_leaf * weight * (1.0 - 1e-12)
     for column in range(len(work.columns)):
         work.columns[column] = column
     root = work.n_nodes
@@ -472,7 +475,7 @@ def grow_forest_trees(
     entries of each tree end.
     """
     work = open_grove(arrays, recipe, n_classes, exact)
-    work.plain = work.min_samples_leaf < 2
+    work.plain = work.min_samples_leaf < 2 and work.min_weight_fraction_leaf <= 0.0
     for column in range(len(work.columns)):
         work.plain = work.plain and work.monotonic_cst[column] == 0
     for tree in range(len(seeds)):

@@ -44,6 +44,8 @@ def offer(work, column, weight, total, n_left, cut, missing_left):
         return NO
     if n_left < work.min_samples_leaf or work.hi - work.lo - n_left < work.min_samples_leaf or below <= 0.0:
         return NO
+    if min(weight, weight_right) < work.min_weight_leaf:
+        return NO
     direction = work.monotonic_cst[column]
     if direction != 0 and direction * ((work.sum - total) / weight_right - total / weight) < 0.0:
         return NO
@@ -489,7 +491,7 @@ def search_moments(work, column):
         return scan_category_packed(work, column) if packed else scan_category_moments(work, column)
     if work.hi - work.lo <= MAX_INSERTION:
         return scan_sorted_moments(work, column)
-    if work.min_samples_leaf > 1 or work.monotonic_cst[column] != 0:
+    if work.min_samples_leaf > 1 or work.min_weight_leaf > 0.0 or work.monotonic_cst[column] != 0:
         return scan_counted_moments(work, column)
     scan_all_moments(work, column)
     return YES

@@ -22,6 +22,7 @@ class ForestRecipe(NamedTuple):
     max_depth: int = 1 << 30
     min_samples_split: int = 2
     min_samples_leaf: int = 1
+    min_weight_fraction_leaf: float = 0.0
     min_split_gain: float = 0.0
     max_features: int = 1
 
@@ -32,6 +33,8 @@ RECIPE = [
     ("max_depth", WHOLE),
     ("min_samples_split", WHOLE),
     ("min_samples_leaf", WHOLE),
+    ("min_weight_fraction_leaf", REAL),
+    ("min_weight_leaf", REAL),  # the same as a weight of the tree at hand
     ("min_split_gain", REAL),
     ("max_features", WHOLE),
 ]
@@ -182,6 +185,8 @@ def open_grove(arrays, recipe, n_classes, exact):
     work.max_depth = recipe.max_depth
     work.min_samples_split = recipe.min_samples_split
     work.min_samples_leaf = recipe.min_samples_leaf
+    work.min_weight_fraction_leaf = recipe.min_weight_fraction_leaf
+    work.min_weight_leaf = 0.0
     work.min_split_gain = recipe.min_split_gain
     work.max_features = recipe.max_features
     work.n_classes = n_classes

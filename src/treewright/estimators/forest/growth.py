@@ -179,6 +179,7 @@ def grow_on_bins(
         max_depth=recipe.max_depth,
         min_samples_split=recipe.min_samples_split,
         min_samples_leaf=recipe.min_samples_leaf,
+        min_weight_fraction_leaf=plan.tree.min_weight_fraction_leaf,
         # The gain of two classes is counted in the squares of one of them: half of gini's.
         min_split_gain=recipe.min_split_gain * (0.5 if counts_two else 1.0),
         max_features=recipe.max_features,

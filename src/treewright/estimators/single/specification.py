@@ -82,11 +82,12 @@ class TreeSpec:
         if plan.strategy.refuses:
             refuse_missing(training.columns, training.values)
         training, imputation = impute(training, plan)
+        n_rows, n_columns = training.values.shape
         tree = grow(
             training.columns,
             training.values,
             training.target,
-            recipe=plan.recipe(*training.values.shape, total_weight=float(training.weights.sum())),
+            recipe=plan.recipe(n_rows, n_columns, float(training.weights.sum())),
             weights=training.weights,
             n_classes=len(training.target.classes),
             grid=plan.grid,
