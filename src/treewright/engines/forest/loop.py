@@ -23,7 +23,7 @@ from treewright.engines.forest.workspace import (
     NODE_MOST,
     NODE_SUM,
     NODE_WEIGHT,
-    open_grove,
+    open_work,
 )
 from treewright.engines.packed.walk import pack_leaf, pack_set, pack_split
 from treewright.runtime.draws import GOLDEN, scramble
@@ -474,7 +474,7 @@ def grow_forest_trees(
     `by_class` is None for two classes rated by gini and for numbers. `ends` gets where the nodes, leaves, sets and
     entries of each tree end.
     """
-    work = open_grove(arrays, recipe, n_classes, exact)
+    work = open_work(arrays, recipe, n_classes, exact)
     work.plain = work.min_samples_leaf < 2 and work.min_weight_fraction_leaf <= 0.0
     for column in range(len(work.columns)):
         work.plain = work.plain and work.monotonic_cst[column] == 0

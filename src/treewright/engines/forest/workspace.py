@@ -10,8 +10,21 @@ import numpy as np
 
 from treewright.encoding.bins import MISSING_CODE, BinnedTable, Bins
 from treewright.engines.criteria import GINI
-from treewright.engines.exact.workspace import BYTES, FLAG, FLAGS, REAL, REALS, WHOLE, WHOLES, WORDS
-from treewright.runtime.jit import borrow, build_struct, part, replaced
+from treewright.engines.structs import (
+    BYTES,
+    FLAG,
+    FLAGS,
+    REAL,
+    REALS,
+    WHOLE,
+    WHOLES,
+    WORDS,
+    Field,
+    fields_of,
+    make_fields,
+    write_take,
+)
+from treewright.runtime.jit import build_struct, part, replaced
 
 
 class ForestRecipe(NamedTuple):
@@ -27,125 +40,122 @@ class ForestRecipe(NamedTuple):
     max_features: int = 1
 
 
-RECIPE = [
-    ("criterion", WHOLE),
-    ("random_cuts", FLAG),
-    ("max_depth", WHOLE),
-    ("min_samples_split", WHOLE),
-    ("min_samples_leaf", WHOLE),
-    ("min_weight_fraction_leaf", REAL),
-    ("min_weight_leaf", REAL),  # the same as a weight of the tree at hand
-    ("min_split_gain", REAL),
-    ("max_features", WHOLE),
-]
+RECIPE = fields_of(ForestRecipe)
 
 TABLE = [
-    ("all_codes", ("uint8", 2)),  # [column, row]
-    ("codes_by_row", ("uint8", 2)),  # the same the other way round
-    ("all_rows", ("uint32", 1)),  # the tree's rows, those of each node next to each other
-    ("all_stats", ("float64", 2)),  # per row of the table: its weight, and weight times target
-    ("all_packed", WHOLES),  # the same in one word, weight in the upper half, where all are whole numbers
-    ("all_targets", REALS),  # per row of the table: class as a number, or number
-    ("is_number", FLAGS),
-    ("n_codes", WHOLES),
-    ("code_values", ("float64", 2)),  # [column, code]: a number that stands for the code; infinity for missing
-    ("has_missing", FLAGS),
-    ("monotonic_cst", WHOLES),  # per column 1 (rising), -1 (falling) or 0
-    ("n_classes", WHOLE),  # 0 if nodes are rated by weight and sum alone
-    ("exact", FLAG),  # all sums are whole numbers, so that differences of them are exact
-    ("plain", FLAG),  # no monotonic columns, and leaves as small as one row
+    Field("all_codes", ("uint8", 2)),  # [column, row]
+    Field("codes_by_row", ("uint8", 2)),  # the same the other way round
+    Field("all_rows", ("uint32", 1), lambda n: n.table),  # the tree's rows, those of each node next to each other
+    # per row of the table: its weight, and weight times target
+    Field("all_stats", ("float64", 2), lambda n: (n.table, 2)),
+    # the same in one word, weight in the upper half, where all are whole numbers
+    Field("all_packed", WHOLES, lambda n: n.table if n.classes else 0),
+    Field("all_targets", REALS),  # per row of the table: class as a number, or number
+    Field("is_number", FLAGS),
+    Field("n_codes", WHOLES),
+    Field("code_values", ("float64", 2)),  # [column, code]: a number that stands for the code; infinity for missing
+    Field("has_missing", FLAGS),
+    Field("monotonic_cst", WHOLES),  # per column 1 (rising), -1 (falling) or 0
+    Field("n_classes", WHOLE),  # 0 if nodes are rated by weight and sum alone
+    Field("exact", FLAG),  # all sums are whole numbers, so that differences of them are exact
+    Field("plain", FLAG),  # no monotonic columns, and leaves as small as one row
 ]
 
 # The rows of a small node and all their codes are copied next to each other, so that the tree below it is grown
 # within the fastest memory. These fields are then the copies.
 CURRENT = [
-    ("codes", ("uint8", 2)),
-    ("rows", ("uint32", 1)),
-    ("stats", ("float64", 2)),
-    ("packed", WHOLES),
-    ("targets", REALS),
-    ("block_codes", ("uint8", 2)),
-    ("block_rows", ("uint32", 1)),
-    ("block_stats", ("float64", 2)),
-    ("block_packed", WHOLES),
-    ("block_targets", REALS),
+    Field("codes", ("uint8", 2)),
+    Field("rows", ("uint32", 1)),
+    Field("stats", ("float64", 2)),
+    Field("packed", WHOLES),
+    Field("targets", REALS),
+    Field("block_codes", ("uint8", 2), lambda n: (n.columns, n.block)),
+    Field("block_rows", ("uint32", 1), lambda n: n.block),
+    Field("block_stats", ("float64", 2), lambda n: (n.block, 2)),
+    Field("block_packed", WHOLES, lambda n: n.block),
+    Field("block_targets", REALS, lambda n: n.block),
 ]
 
-ROOM = [
-    ("columns", WHOLES),  # in random order
-    ("state", WORDS),  # of the random draws
-    ("histogram", ("float64", 2)),  # per code: weight and sum
-    ("packed_histogram", WHOLES),
-    ("code_rows", WHOLES),
-    ("present", WHOLES),
-    ("along", REALS),  # what categories are ordered by
-    ("rank", BYTES),  # per code: its place in that order
-    ("marks", WORDS),
-    ("keys", ("uint32", 1)),
-    ("order", ("uint32", 1)),  # a larger node's rows sorted by code
-    ("spare_rows", ("uint32", 1)),
-    ("near_stats", ("float64", 2)),  # what the rows of the node add to its sums, in the order of the rows
-    ("near_packed", WHOLES),  # the same in one word, if all are whole numbers
-    ("near_codes", BYTES),
-    ("totals", REALS),  # class weights of the node
-    ("left", REALS),
-    ("right", REALS),
-    ("classes", WHOLES),  # the classes that occur at the node
-    ("set_words", WORDS),  # of the best split: the codes on the first side
-    ("stop", BYTES),  # set from outside to end early
+SCRATCH = [
+    Field("columns", WHOLES, lambda n: n.columns),  # in random order
+    Field("state", WORDS, lambda n: 1),  # of the random draws
+    Field("histogram", ("float64", 2), lambda n: (256, 2), zeroed=True),  # per code: weight and sum
+    Field("packed_histogram", WHOLES, lambda n: 256, zeroed=True),
+    Field("code_rows", WHOLES, lambda n: 257, zeroed=True),
+    Field("present", WHOLES, lambda n: 256),
+    Field("along", REALS, lambda n: 256),  # what categories are ordered by
+    Field("rank", BYTES, lambda n: 256),  # per code: its place in that order
+    Field("marks", WORDS, lambda n: 4, zeroed=True),
+    Field("keys", ("uint32", 1), lambda n: 64),
+    Field("order", ("uint32", 1), lambda n: n.table if n.by_class else 0),  # a larger node's rows sorted by code
+    Field("spare_rows", ("uint32", 1), lambda n: n.table),
+    # what the rows of the node add to its sums, in the order of the rows
+    Field("near_stats", ("float64", 2), lambda n: (n.table, 2)),
+    # the same in one word, if all are whole numbers
+    Field("near_packed", WHOLES, lambda n: n.table if n.classes else 0),
+    Field("near_codes", BYTES, lambda n: n.table),
+    Field("totals", REALS, lambda n: n.width, zeroed=True),  # class weights of the node
+    Field("left", REALS, lambda n: n.width, zeroed=True),
+    Field("right", REALS, lambda n: n.width, zeroed=True),
+    Field("classes", WHOLES, lambda n: n.width),  # the classes that occur at the node
+    Field("set_words", WORDS, lambda n: 4),  # of the best split: the codes on the first side
+    Field("stop", BYTES),  # set from outside to end early
 ]
 
 NODE = [
-    ("lo", WHOLE),
-    ("hi", WHOLE),
-    ("weight", REAL),
-    ("sum", REAL),
-    ("centre", REAL),  # what targets are taken from, so that sums do not lose digits
-    ("n_present_classes", WHOLE),
-    ("weight_left", REAL),  # classes: the two sides of the split being rated
-    ("weight_right", REAL),
-    ("order_left", REAL),
-    ("order_right", REAL),
-    ("best_score", REAL),
-    ("best_above", REAL),  # what it gains, as a fraction
-    ("best_below", REAL),
-    ("best_column", WHOLE),
-    ("best_cut", WHOLE),
-    ("best_missing_left", FLAG),
-    ("best_weight", REAL),
-    ("best_sum", REAL),
-    ("least", REAL),  # bounds of the node's answer under monotonic constraints
-    ("most", REAL),
-    ("n_waiting", WHOLE),
-    ("waiting", ("int64", 2)),  # per node waiting: its index, lo, hi and depth
-    ("waiting_sums", ("float64", 2)),  # weight, sum, and the bounds
+    Field("min_weight_leaf", REAL),  # the least weight of a leaf of the tree at hand
+    Field("lo", WHOLE),
+    Field("hi", WHOLE),
+    Field("weight", REAL),
+    Field("sum", REAL),
+    Field("centre", REAL),  # what targets are taken from, so that sums do not lose digits
+    Field("n_present_classes", WHOLE),
+    Field("weight_left", REAL),  # classes: the two sides of the split being rated
+    Field("weight_right", REAL),
+    Field("order_left", REAL),
+    Field("order_right", REAL),
+    Field("best_score", REAL),
+    Field("best_above", REAL),  # what it gains, as a fraction
+    Field("best_below", REAL),
+    Field("best_column", WHOLE),
+    Field("best_cut", WHOLE),
+    Field("best_missing_left", FLAG),
+    Field("best_weight", REAL),
+    Field("best_sum", REAL),
+    Field("least", REAL),  # bounds of the node's answer under monotonic constraints
+    Field("most", REAL),
+    Field("n_waiting", WHOLE),
+    Field("waiting", ("int64", 2), lambda n: (n.table + 2, 4)),  # per node waiting: its index, lo, hi and depth
+    Field("waiting_sums", ("float64", 2), lambda n: (n.table + 2, 4)),  # weight, sum, and the bounds
 ]
 
 # The trees that are grown one after the other in one call.
 TREES = [
-    ("tree", WHOLE),  # which of them is growing
-    ("node_base", WHOLE),  # where its nodes and leaves begin
-    ("leaf_base", WHOLE),
-    ("n_nodes", WHOLE),
-    ("n_leaves", WHOLE),
-    ("n_sets", WHOLE),
-    ("n_entries", WHOLE),
-    ("nodes", WORDS),  # see `forest_walk`
-    ("node_set", ("int32", 1)),  # which of the sets a node asks, for tables with categories
-    ("sets", ("uint64", 2)),  # four words each: a bit per code that goes to the first child
-    ("leaf_weight", REALS),
-    ("leaf_rows", ("uint32", 1)),
-    ("leaf_value", REALS),  # the mean target of each leaf
-    ("leaf_spread", REALS),  # numbers: the sum of squares around it
-    ("leaf_end", WHOLES),  # classes: where its entries end
-    ("entry_class", ("uint16", 1)),
-    ("entry_share", REALS),
-    ("gains", ("float64", 2)),  # per tree and column: what its splits gained
-    ("ends", ("int64", 2)),  # per tree: where its nodes, leaves, sets and entries end
+    Field("tree", WHOLE),  # which of them is growing
+    Field("node_base", WHOLE),  # where its nodes and leaves begin
+    Field("leaf_base", WHOLE),
+    Field("n_nodes", WHOLE),
+    Field("n_leaves", WHOLE),
+    Field("n_sets", WHOLE),
+    Field("n_entries", WHOLE),
+    Field("nodes", WORDS, lambda n: 2 * n.rows),  # see `engines.packed.walk`
+    # which of the sets a node asks, for tables with categories
+    Field("node_set", ("int32", 1), lambda n: 2 * n.rows if n.has_sets else 0),
+    # four words each: a bit per code that goes to the first child
+    Field("sets", ("uint64", 2), lambda n: (n.rows if n.has_sets else 0, 4)),
+    Field("leaf_weight", REALS, lambda n: n.rows),
+    Field("leaf_rows", ("uint32", 1), lambda n: n.rows),
+    Field("leaf_value", REALS, lambda n: n.rows),  # the mean target of each leaf
+    Field("leaf_spread", REALS, lambda n: 0 if n.classes else n.rows),  # numbers: the sum of squares around it
+    Field("leaf_end", WHOLES, lambda n: n.rows if n.by_class else 0),  # classes: where its entries end
+    Field("entry_class", ("uint16", 1), lambda n: n.rows if n.by_class else 0),
+    Field("entry_share", REALS, lambda n: n.rows if n.by_class else 0),
+    Field("gains", ("float64", 2), lambda n: (n.trees, n.columns)),  # per tree and column: what its splits gained
+    Field("ends", ("int64", 2), lambda n: (n.trees, 4)),  # per tree: where its nodes, leaves, sets and entries end
 ]
 
-FIELDS = RECIPE + TABLE + CURRENT + ROOM + NODE + TREES
-ARRAYS = {name: kind for name, kind in FIELDS if kind[1] > 0}
+FIELDS = RECIPE + TABLE + CURRENT + SCRATCH + NODE + TREES
+ARRAYS = [field for field in FIELDS if field.is_array]
 
 # Columns of `ends`.
 END_OF_NODES, END_OF_LEAVES, END_OF_SETS, END_OF_ENTRIES = range(4)
@@ -155,40 +165,26 @@ NODE_INDEX, NODE_LO, NODE_HI, NODE_DEPTH = range(4)
 NODE_WEIGHT, NODE_SUM, NODE_LEAST, NODE_MOST = range(4)
 
 
-@replaced(lambda: build_struct("Grove", FIELDS))
-def new_grove() -> Any:
+@replaced(lambda: build_struct("ForestWork", [field[:2] for field in FIELDS]))
+def new_work() -> Any:
     """An empty struct with the fields of FIELDS."""
     return SimpleNamespace()
 
 
-ForestArrays = namedtuple("ForestArrays", list(ARRAYS))  # type: ignore[misc]
+ForestArrays = namedtuple("ForestArrays", [field.name for field in ARRAYS])  # type: ignore[misc]
 
 
-def _write_take_arrays() -> Any:
-    """Write the function that copies every array into the struct, one line each."""
-    lines = [f"    work.{name} = borrow(arrays.{name})" for name in ARRAYS]
-    scope: dict[str, Any] = {"__name__": __name__, "borrow": borrow}
-    exec("\n".join(["def take_forest_arrays(work, arrays):", *lines]), scope)
-    return part(scope["take_forest_arrays"])
-
-
-take_forest_arrays = _write_take_arrays()
+take_arrays = write_take("take_arrays", ARRAYS)
+take_recipe = write_take("take_recipe", RECIPE)
 
 
 @part
-def open_grove(arrays, recipe, n_classes, exact):
+def open_work(arrays, recipe, n_classes, exact):
     """The struct for growing one tree of a forest."""
-    work = new_grove()
-    take_forest_arrays(work, arrays)
-    work.criterion = recipe.criterion
-    work.random_cuts = recipe.random_cuts
-    work.max_depth = recipe.max_depth
-    work.min_samples_split = recipe.min_samples_split
-    work.min_samples_leaf = recipe.min_samples_leaf
-    work.min_weight_fraction_leaf = recipe.min_weight_fraction_leaf
+    work = new_work()
+    take_arrays(work, arrays)
+    take_recipe(work, recipe)
     work.min_weight_leaf = 0.0
-    work.min_split_gain = recipe.min_split_gain
-    work.max_features = recipe.max_features
     work.n_classes = n_classes
     work.exact = exact
     work.best_weight = 0.0
@@ -215,6 +211,24 @@ def block_size(n_columns: int, n_rows: int) -> int:
     return min(max(MAX_BLOCK_BYTES // n_columns, 128), MAX_BLOCK_ROWS)
 
 
+class Sizes(NamedTuple):
+    """What the sizes of arrays follow from."""
+
+    table: int  # rows of the table
+    rows: int  # of all trees
+    trees: int
+    columns: int
+    classes: int  # 0 for numbers
+    by_class: bool  # the weight of every class is kept
+    block: int  # rows of a block
+    has_sets: bool  # some columns are categorical
+
+    @property
+    def width(self) -> int:
+        """Numbers that a distribution has."""
+        return max(self.classes if self.by_class else 0, 1)
+
+
 def make_workspace(
     table: BinnedTable,
     targets: np.ndarray,
@@ -233,61 +247,21 @@ def make_workspace(
     """
     codes, bins = table.codes, table.bins
     n_columns, n_table = codes.shape
-    n_rows, n_classes = n_table * n_trees, n_targets if by_class else 0
-    block = block_size(n_columns, n_table)
-    n_sets = n_rows if not bins.is_number.all() else 0
-    width = max(n_classes, 1)
-    sizes: dict[str, Any] = {
-        "all_rows": n_table,
-        "all_stats": (n_table, 2),
-        "all_packed": n_table if n_targets else 0,
-        "block_codes": (n_columns, block),
-        "block_rows": block,
-        "block_stats": (block, 2),
-        "block_packed": block,
-        "block_targets": block,
-        "columns": n_columns,
-        "state": 1,
-        "histogram": (256, 2),
-        "packed_histogram": 256,
-        "code_rows": 257,
-        "present": 256,
-        "along": 256,
-        "rank": 256,
-        "marks": 4,
-        "keys": 64,
-        "order": n_table if n_classes else 0,
-        "spare_rows": n_table,
-        "near_stats": (n_table, 2),
-        "near_packed": n_table if n_targets else 0,
-        "near_codes": n_table,
-        "totals": width,
-        "left": width,
-        "right": width,
-        "classes": width,
-        "set_words": 4,
-        "waiting": (n_table + 2, 4),
-        "waiting_sums": (n_table + 2, 4),
-        "nodes": 2 * n_rows,
-        "node_set": 2 * n_rows if n_sets else 0,
-        "sets": (n_sets, 4),
-        "leaf_weight": n_rows,
-        "leaf_rows": n_rows,
-        "leaf_value": n_rows,
-        "leaf_spread": 0 if n_targets else n_rows,
-        "leaf_end": n_rows if n_classes else 0,
-        "entry_class": n_rows if n_classes else 0,
-        "entry_share": n_rows if n_classes else 0,
-        "gains": (n_trees, n_columns),
-        "ends": (n_trees, 4),
-    }
-    made = {name: np.empty(size, ARRAYS[name][0]) for name, size in sizes.items()}
-    for name in ("histogram", "packed_histogram", "code_rows", "marks", "totals", "left", "right"):
-        made[name][:] = 0
+    sizes = Sizes(
+        table=n_table,
+        rows=n_table * n_trees,
+        trees=n_trees,
+        columns=n_columns,
+        classes=n_targets,
+        by_class=by_class,
+        block=block_size(n_columns, n_table),
+        has_sets=not bins.is_number.all(),
+    )
+    made = make_fields(FIELDS, sizes)
     made["columns"][:] = np.arange(n_columns)
     given = {"all_codes": codes, "codes_by_row": table.codes_by_row, "all_targets": targets}
     given |= {"monotonic_cst": monotonic_cst, "stop": stop}
-    given |= {name: getattr(bins, name) for name in Bins._fields if name in ARRAYS}
+    given |= {name: getattr(bins, name) for name in Bins._fields if name in ForestArrays._fields}
     given["has_missing"] = (codes == MISSING_CODE).any(axis=1)
     made |= {name: made["all_" + name] for name in ("rows", "stats", "packed")}
     made |= {"codes": codes, "targets": targets}
