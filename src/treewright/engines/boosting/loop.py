@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from treewright.engines.bits import NO, YES, ZERO
 from treewright.engines.boosting.rounding import add_up_in_order, add_up_turns, clear_turns, round_gradients
 from treewright.engines.boosting.search import (
     COLUMN,
@@ -48,7 +49,6 @@ from treewright.engines.boosting.workspace import (
     SUM,
     SharedState,
 )
-from treewright.engines.exact.layout import NO, YES, ZERO
 from treewright.engines.packed.walk import pack_leaf, pack_set, pack_split, walk_tree
 from treewright.runtime.barrier import ABANDONED, load_atomic, wait
 from treewright.runtime.draws import draw_below, scramble

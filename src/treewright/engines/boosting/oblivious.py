@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from treewright.engines.bits import LOW_SIX, NO, ONE, SIX, YES, ZERO, has_bit
 from treewright.engines.boosting.loop import (
     begin_root,
     choose_columns,
@@ -45,7 +46,6 @@ from treewright.engines.boosting.search import (
     worth_of_two,
 )
 from treewright.engines.boosting.workspace import GAIN, HI, LO, N_COUNTS, N_ROWS, SLOT, SUM
-from treewright.engines.exact.layout import LOW_SIX, NO, ONE, SIX, YES, ZERO, has_bit
 from treewright.runtime.barrier import ABANDONED, load_atomic, wait
 from treewright.runtime.draws import GOLDEN
 from treewright.runtime.jit import entry, kernel

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from treewright.engines.bits import ONE, ZERO
 from treewright.engines.boosting.search import (
     CATEGORY_L2,
     CHANCE,
@@ -18,7 +19,6 @@ from treewright.engines.boosting.search import (
     follow_each_other,
 )
 from treewright.engines.boosting.workspace import ROOT_ROWS, ROOT_SUM, TURN, TURN_BITS
-from treewright.engines.exact.layout import ONE, ZERO
 from treewright.runtime.barrier import wait
 from treewright.runtime.draws import GOLDEN, scramble
 from treewright.runtime.jit import kernel

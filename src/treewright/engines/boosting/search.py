@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from treewright.engines.exact.layout import LOW_SIX, ONE, SIX, ZERO
+from treewright.engines.bits import LOW_SIX, ONE, SIX, ZERO
 from treewright.runtime.jit import entry, kernel, prefetch
 
 MISSING = np.int64(255)

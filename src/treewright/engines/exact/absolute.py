@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from treewright.encoding.keys import row_of
-from treewright.engines.exact.layout import THREE, TWO, ZERO, clear
+from treewright.engines.bits import THREE, TWO, ZERO, clear
 from treewright.engines.exact.thresholds import spreads_over_values
 from treewright.runtime.jit import kernel
 

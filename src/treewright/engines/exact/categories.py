@@ -8,22 +8,10 @@ from __future__ import annotations
 import numpy as np
 
 from treewright.encoding.keys import code_of, row_of
+from treewright.engines.bits import NO, NONE, ONE, YES, ZERO, clear
 from treewright.engines.criteria import ORDERED, OWN, split_bits
 from treewright.engines.exact.impurity import impurity_of_classes
-from treewright.engines.exact.layout import (
-    CLOSE,
-    MULTIWAY,
-    MULTIWAY_SPLIT,
-    NO,
-    NONE,
-    ONE,
-    ONE_VS_REST,
-    SUBSET,
-    YES,
-    ZERO,
-    clear,
-    label_of,
-)
+from treewright.engines.exact.layout import CLOSE, MULTIWAY, MULTIWAY_SPLIT, ONE_VS_REST, SUBSET, label_of
 from treewright.engines.exact.slots import keep_subset, open_slot, slot_floor, tie_width, uses_ratio
 from treewright.engines.exact.thresholds import begin_sides, leaves_missing_out, rate_sides, score_of, takes_a_side
 from treewright.engines.missing_values import LEARNED, OWN_BRANCH

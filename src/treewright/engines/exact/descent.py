@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from treewright.engines.exact.layout import MULTIWAY_SPLIT, NONE, SUBSET_SPLIT, THRESHOLD_SPLIT, in_set, way_in_map
+from treewright.engines.bits import NONE
+from treewright.engines.exact.layout import MULTIWAY_SPLIT, SUBSET_SPLIT, THRESHOLD_SPLIT, in_set, way_in_map
 from treewright.runtime.jit import entry, kernel
 
 # Ways out of a node that are no branch.

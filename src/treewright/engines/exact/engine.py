@@ -10,10 +10,11 @@ import numpy as np
 
 from treewright.encoding.midpoints import midpoint
 from treewright.encoding.ranks import Grid
+from treewright.engines.bits import YES
 from treewright.engines.criteria import ABSOLUTE_ERROR, OWN, criterion_effort
 from treewright.engines.exact.data import make_data
 from treewright.engines.exact.impurity import has_refused
-from treewright.engines.exact.layout import BIT_SET, MULTIWAY, YES
+from treewright.engines.exact.layout import BIT_SET, MULTIWAY
 from treewright.engines.exact.loop import grow
 from treewright.engines.exact.own_criterion import ROUNDING, OwnCriterion, RefusedError
 from treewright.engines.exact.workspace import (

@@ -6,7 +6,8 @@ from math import exp, lgamma, log
 
 import numpy as np
 
-from treewright.engines.exact.layout import MULTIWAY_SPLIT, clear
+from treewright.engines.bits import clear
+from treewright.engines.exact.layout import MULTIWAY_SPLIT
 from treewright.runtime.jit import kernel
 
 # The series and the fraction below are followed until a term changes nothing any more.

@@ -1,19 +1,12 @@
-"""How a row's place in a column is packed into one word, and the constants all kernels share."""
+"""Constants that the kernels of exact trees share, and how categories of a finished tree are kept in words."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from treewright.encoding.keys import CLASS_MASK, MAX_PACKED_CLASSES, row_of
+from treewright.engines.bits import NONE, ONE, has_bit
 from treewright.runtime.jit import kernel
-
-# Typed constants, because a literal in a call would make Numba compile the callee once more.
-ZERO = np.int64(0)
-NONE = np.int64(-1)
-TWO = np.int64(2)
-THREE = np.int64(3)
-YES = np.bool_(True)
-NO = np.bool_(False)
 
 # How a column of categories is split.
 MULTIWAY = np.int64(0)
@@ -40,10 +33,6 @@ CLOSE = 1e-6
 
 # Gains closer than this share of the node's weighted impurity are a tie, and the first column wins.
 TIE = 1e-13
-
-ONE = np.uint64(1)
-SIX = np.uint64(6)
-LOW_SIX = np.uint64(63)
 
 
 @kernel
@@ -95,23 +84,3 @@ def way_in_map(words, start, code):
     if below < words[start] and words[at] == wanted:
         return np.int64(words[at + ONE])
     return NONE
-
-
-@kernel
-def has_bit(words, start, code):
-    """Is this category's bit set in the words from `start` on?"""
-    bit = np.uint64(code)
-    return (words[np.uint64(start) + (bit >> SIX)] >> (bit & LOW_SIX)) & ONE != 0
-
-
-@kernel
-def set_bit(words, start, code):
-    bit = np.uint64(code)
-    words[np.uint64(start) + (bit >> SIX)] |= ONE << (bit & LOW_SIX)
-
-
-@kernel
-def clear(array, n):
-    """Set the first n entries to zero. (A slice assignment takes Numba much longer to compile.)"""
-    for i in range(n):
-        array[i] = 0

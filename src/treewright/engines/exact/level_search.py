@@ -12,8 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from treewright.encoding.keys import CODE_SHIFT, row_of
+from treewright.engines.bits import NONE, ZERO, clear
 from treewright.engines.criteria import POISSON, SQUARED_ERROR, class_impurity, moments_impurity
-from treewright.engines.exact.layout import NONE, ONE_VS_REST, TIE, ZERO, clear
+from treewright.engines.exact.layout import ONE_VS_REST, TIE
 from treewright.engines.exact.level_surrogates import rows_of
 from treewright.engines.exact.levels import Entries, Level, LevelSplit
 from treewright.engines.exact.workspace import Data, Recipe

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from treewright.encoding.midpoints import midpoint
+from treewright.engines.bits import ZERO, has_bit
 from treewright.engines.criteria import ABSOLUTE_ERROR, POISSON
 from treewright.engines.exact.absolute import prepare_medians
 from treewright.engines.exact.impurity import has_refused
@@ -18,8 +19,6 @@ from treewright.engines.exact.layout import (
     MULTIWAY_SPLIT,
     SUBSET_SPLIT,
     THRESHOLD_SPLIT,
-    ZERO,
-    has_bit,
 )
 from treewright.engines.exact.partition import (
     divide_columns,

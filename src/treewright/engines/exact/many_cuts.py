@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from treewright.encoding.keys import code_of, row_of
+from treewright.engines.bits import NO, ONE, ZERO, clear
 from treewright.engines.criteria import (
     BY_SIDES,
     OWN,
@@ -17,7 +18,7 @@ from treewright.engines.criteria import (
     moments_impurity,
 )
 from treewright.engines.exact.impurity import ask_all, impurity_of_moments
-from treewright.engines.exact.layout import LINE, NO, ONE, ZERO, clear, label_of
+from treewright.engines.exact.layout import LINE, label_of
 from treewright.engines.exact.slots import keep_cut, slot_floor, tie_width
 from treewright.engines.exact.thresholds import (
     begin_sides,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from treewright.encoding.keys import code_of, row_of
+from treewright.engines.bits import NO, NONE, ONE, TWO, YES, ZERO, clear
 from treewright.engines.criteria import (
     ABSOLUTE_ERROR,
     ORDERED,
@@ -30,7 +31,7 @@ from treewright.engines.exact.categories import (
     sort_groups,
 )
 from treewright.engines.exact.impurity import impurity_of_moments
-from treewright.engines.exact.layout import MULTIWAY, NO, NONE, ONE, ONE_VS_REST, TWO, YES, ZERO, clear
+from treewright.engines.exact.layout import MULTIWAY, ONE_VS_REST
 from treewright.engines.exact.many_cuts import NO_ROWS, measure_sides, queue_side
 from treewright.engines.exact.slots import keep_cut, keep_subset, slot_floor, tie_width
 from treewright.engines.exact.thresholds import (

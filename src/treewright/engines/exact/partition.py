@@ -5,17 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from treewright.encoding.keys import code_of, row_of
-from treewright.engines.exact.layout import (
-    CLOSE,
-    MULTIWAY_SPLIT,
-    ONE,
-    SUBSET_SPLIT,
-    THRESHOLD_SPLIT,
-    TIE,
-    ZERO,
-    clear,
-    in_set,
-)
+from treewright.engines.bits import ONE, ZERO, clear
+from treewright.engines.exact.layout import CLOSE, MULTIWAY_SPLIT, SUBSET_SPLIT, THRESHOLD_SPLIT, TIE, in_set
 from treewright.engines.missing_values import ALL_BRANCHES, EVERY_VALUE, SURROGATE
 from treewright.runtime.jit import kernel
 

@@ -7,8 +7,9 @@ from math import log2
 import numpy as np
 
 from treewright.encoding.keys import CLASS_MASK, code_of, row_of
+from treewright.engines.bits import NONE, ZERO, clear
 from treewright.engines.criteria import least_bits, two_class_impurity
-from treewright.engines.exact.layout import CLOSE, NONE, ZERO, clear
+from treewright.engines.exact.layout import CLOSE
 from treewright.engines.exact.slots import keep_cut, slot_floor
 from treewright.engines.exact.thresholds import NO_CUT_WITHIN, begin_sides, two_sides_bits
 from treewright.runtime.jit import kernel

@@ -7,11 +7,12 @@ from math import log
 import numpy as np
 
 from treewright.encoding.keys import MAX_PACKED_CLASSES, code_of, make_key
+from treewright.engines.bits import DE_BRUIJN, FIFTY_EIGHT, LOW_SIX, ONE, PLACE_OF_BIT, SIX, ZERO, clear
 from treewright.engines.criteria import ABSOLUTE_ERROR, GAIN_RATIO, IS_CONCAVE, OWN, POISSON, SDR, SQUARED_ERROR
 from treewright.engines.exact.absolute import prepare_medians
 from treewright.engines.exact.categories import group_counts, group_keys, search_categories
 from treewright.engines.exact.impurity import impurity_of_classes, impurity_of_moments
-from treewright.engines.exact.layout import CLOSE, LOW_SIX, ONE, SIX, TIE, ZERO, clear
+from treewright.engines.exact.layout import CLOSE, TIE
 from treewright.engines.exact.many_cuts import (
     all_differ,
     rates_many_cuts,
@@ -42,13 +43,6 @@ from treewright.runtime.jit import kernel
 
 # Up to this many rows, sorting a column by insertion is faster than by counting.
 MAX_INSERTION = 32
-
-# The place of the only set bit of a word: multiplied with this constant, its upper six bits are all different.
-DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
-FIFTY_EIGHT = np.uint64(58)
-PLACE_OF_BIT = np.empty(64, np.int64)
-for _place in range(64):
-    PLACE_OF_BIT[((0x03F79D71B4CB0A89 << _place) & 0xFFFFFFFFFFFFFFFF) >> 58] = _place
 
 
 @kernel

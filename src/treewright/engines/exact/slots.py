@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from treewright.engines.bits import NONE, set_bit
 from treewright.engines.criteria import ERROR, GAIN_RATIO, IS_CONCAVE, OWN
-from treewright.engines.exact.layout import CLOSE, NONE, SUBSET_SPLIT, THRESHOLD_SPLIT, TIE, set_bit
+from treewright.engines.exact.layout import CLOSE, SUBSET_SPLIT, THRESHOLD_SPLIT, TIE
 from treewright.runtime.jit import kernel
 
 

@@ -13,7 +13,8 @@ import numpy as np
 
 from treewright.encoding.keys import code_of, row_of
 from treewright.encoding.midpoints import midpoint
-from treewright.engines.exact.layout import MOST_SURROGATES, MULTIWAY_SPLIT, NO, NONE, TIE, YES, ZERO, clear, way_in_map
+from treewright.engines.bits import NO, NONE, YES, ZERO, clear
+from treewright.engines.exact.layout import MOST_SURROGATES, MULTIWAY_SPLIT, TIE, way_in_map
 from treewright.engines.exact.search import sorted_column
 from treewright.runtime.jit import entry, kernel
 

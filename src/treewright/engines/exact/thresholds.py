@@ -9,9 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from treewright.encoding.keys import CLASS_MASK, code_of, row_of
+from treewright.engines.bits import NO, NONE, YES, ZERO, clear
 from treewright.engines.criteria import BY_SIDES, GAIN_RATIO, OWN, class_impurity, split_bits, two_sides_impurity
 from treewright.engines.exact.impurity import impurity_of_classes, own_impurity_of_sides
-from treewright.engines.exact.layout import CLOSE, NO, NONE, YES, ZERO, clear, label_of
+from treewright.engines.exact.layout import CLOSE, label_of
 from treewright.engines.exact.slots import keep_cut, slot_floor, tie_width, uses_ratio
 from treewright.engines.missing_values import (
     EVERY_VALUE,

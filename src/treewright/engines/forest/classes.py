@@ -7,8 +7,8 @@ from math import log2
 import numpy as np
 
 from treewright.encoding.bins import MISSING_CODE
+from treewright.engines.bits import NO, NONE, YES, ZERO, has_bit
 from treewright.engines.criteria import INFORMATION_GAIN
-from treewright.engines.exact.layout import NO, NONE, YES, ZERO, has_bit
 from treewright.engines.forest.codes import (
     LOW_SIXTEEN,
     MAX_INSERTION,

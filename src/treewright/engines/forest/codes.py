@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from treewright.encoding.bins import MISSING_CODE
-from treewright.engines.exact.layout import LOW_SIX, ONE, SIX, ZERO, set_bit
-from treewright.engines.exact.search import DE_BRUIJN, FIFTY_EIGHT, PLACE_OF_BIT
+from treewright.engines.bits import DE_BRUIJN, FIFTY_EIGHT, LOW_SIX, ONE, PLACE_OF_BIT, SIX, ZERO, set_bit
 from treewright.runtime.draws import draw_bits, draw_share
 from treewright.runtime.jit import kernel
 

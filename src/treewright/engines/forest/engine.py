@@ -5,14 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from treewright.encoding.bins import BinnedTable
 from treewright.engines.criteria import CRITERIA, NAMES
 from treewright.engines.forest.loop import draw_bag, grow_forest_trees
-from treewright.engines.forest.workspace import ForestRecipe, make_workspace
+from treewright.engines.forest.workspace import ForestArrays, ForestRecipe, make_workspace
 from treewright.engines.packed.trees import GrownTrees
 from treewright.runtime.draws import GOLDEN, scramble
 from treewright.runtime.forms import Run
@@ -192,7 +191,7 @@ def balancing_factors(labels: np.ndarray, weights: np.ndarray, n_classes: int) -
     return np.where(present, totals.sum() / (present.sum() * np.where(present, totals, 1.0)), 1.0)
 
 
-def take_part(arrays: Any, n_trees: int, by_class: bool) -> GrownTrees:
+def take_part(arrays: ForestArrays, n_trees: int, by_class: bool) -> GrownTrees:
     """Copy finished trees out of the room that they were grown in."""
     n_nodes, n_leaves, n_sets, n_entries = arrays.ends[n_trees - 1].tolist()
     return GrownTrees(

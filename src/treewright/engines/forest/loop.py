@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from treewright.engines.bits import ONE, YES, ZERO, has_bit
 from treewright.engines.criteria import INFORMATION_GAIN
-from treewright.engines.exact.layout import ONE, YES, ZERO, has_bit
 from treewright.engines.forest.codes import THIRTY_TWO, last_code_below
 from treewright.engines.forest.moments import LOW_HALF
 from treewright.engines.forest.search import search_columns

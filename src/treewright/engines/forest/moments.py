@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from treewright.encoding.bins import MISSING_CODE
-from treewright.engines.exact.layout import LOW_SIX, NO, NONE, ONE, SIX, YES, ZERO, has_bit
+from treewright.engines.bits import LOW_SIX, NO, NONE, ONE, SIX, YES, ZERO, has_bit
 from treewright.engines.forest.codes import (
     LOW_SIXTEEN,
     MAX_INSERTION,

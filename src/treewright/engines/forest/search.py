@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from treewright.engines.exact.layout import NONE
+from treewright.engines.bits import NONE
 from treewright.engines.forest.classes import search_classes
 from treewright.engines.forest.codes import draw_place
 from treewright.engines.forest.moments import gather_stats, search_moments

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import namedtuple
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -171,7 +171,11 @@ def new_work() -> Any:
     return SimpleNamespace()
 
 
-ForestArrays = namedtuple("ForestArrays", [field.name for field in ARRAYS])  # type: ignore[misc]
+if TYPE_CHECKING:
+    ForestArrays = Any
+else:
+    # The arrays as they come in from Python, which makes all of them.
+    ForestArrays = namedtuple("ForestArrays", [field.name for field in ARRAYS])
 
 
 take_arrays = write_take("take_arrays", ARRAYS)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from treewright.engines.exact.layout import ONE, ZERO, has_bit
+from treewright.engines.bits import ONE, ZERO, has_bit
 from treewright.engines.packed.walk import (
     BYTE_MASK,
     CHILD_SHIFT,

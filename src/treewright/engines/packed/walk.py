@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from treewright.engines.exact.layout import has_bit
+from treewright.engines.bits import has_bit
 from treewright.runtime.jit import entry, kernel
 
 CHILD_SHIFT = np.uint64(32)

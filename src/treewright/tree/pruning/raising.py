@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from treewright.engines.bits import NO, NONE, YES, ZERO
 from treewright.engines.exact.descent import way_out
-from treewright.engines.exact.layout import CLOSE, LEAF_NODE, NO, NONE, YES, ZERO
+from treewright.engines.exact.layout import CLOSE, LEAF_NODE
 from treewright.runtime.jit import entry, kernel
 
 
