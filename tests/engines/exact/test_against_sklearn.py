@@ -40,9 +40,10 @@ def total_impurity(impurity, weight, is_leaf):
     return float((impurity * weight)[is_leaf].sum())
 
 
-def compare(X, y, criterion, depth, make_recipe, weights=None):
-    tree = ours(X, y, make_recipe(criterion, max_depth=depth), weights)
-    model = theirs(X, y, criterion, weights, max_depth=depth)
+def compare(X, y, criterion, depth, make_recipe, weights=None, weight_fraction=0.0):
+    least = weight_fraction * (len(y) if weights is None else weights.sum())
+    tree = ours(X, y, make_recipe(criterion, max_depth=depth, min_weight_leaf=least), weights)
+    model = theirs(X, y, criterion, weights, max_depth=depth, min_weight_fraction_leaf=weight_fraction)
     other = model.tree_
     left = total_impurity(tree.impurity, tree.weight, tree.kind == 0)
     right = total_impurity(other.impurity, other.weighted_n_node_samples, other.children_left < 0)
@@ -83,6 +84,21 @@ def test_generated_tables_with_ties_and_weights(make_recipe, criterion, seed, de
     if criterion != "squared_error":
         y = np.digitize(y, [-0.5, 1.0, 2.0])
     compare(X, y, criterion, depth, make_recipe, weights)
+
+
+@pytest.mark.parametrize("weight_fraction", [0.005, 0.03, 0.2])
+@pytest.mark.parametrize("criterion", ["gini", "information_gain", "squared_error", "absolute_error", "poisson"])
+def test_a_least_weight_of_leaves(make_recipe, criterion, weight_fraction):
+    random = np.random.default_rng(7)
+    X = random.standard_normal((500, 5))
+    X[:, 3:] = np.round(X[:, 3:] * 5)
+    weights = random.uniform(0.1, 5.0, 500)
+    y = 3.0 + X[:, 0] + X[:, 3] / 5 + X[:, 1] ** 2 + random.standard_normal(500)
+    if criterion == "poisson":
+        y = np.abs(y) + 0.1
+    if criterion in ("gini", "information_gain"):
+        y = np.digitize(y, [2.0, 4.0])
+    compare(X, y, criterion, 99, make_recipe, weights, weight_fraction)
 
 
 @pytest.mark.parametrize("n_leaves", [2, 3, 5, 9, 20, 60])
