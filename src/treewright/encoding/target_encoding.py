@@ -1,13 +1,17 @@
-"""Columns of many categories, told by the mean of the target in each, and in parts that fit into a byte.
+"""Target encoding: columns of many categories as smoothed means of the target, and as categories of at most 255 codes.
 
-A category of few rows tells little by itself, and a tree that may group hundreds of them finds groups in mere chance.
-So such a column is told by numbers: the mean target of the row's category, drawn towards the mean of all rows the more
-the fewer rows the category has, and the less the categories differ (empirical Bayes). A training row's own target must
-not be part of it, so rows are dealt into folds, and each gets the means of the other folds.
+A category of few rows says little by itself, and a tree that may group hundreds of categories overfits. Such a column
+is therefore encoded by numbers:
 
-Beside its means stands the column itself, to be parted in groups, because a category may matter in a part of the table
-only. If a byte cannot tell all categories apart, it stands there several times: each time 254 of the categories have
-a code of their own, the most common ones first, and all others share one.
+- A category becomes the mean target of its rows.
+- The mean is shrunk towards the mean of all rows: the more, the fewer rows the category has and the less the categories
+  differ (empirical Bayes).
+- A training row's own target must not be part of its code. Rows are dealt to folds, and each row gets the means of the
+  other folds.
+
+The column itself is kept beside its means, because a category may matter in one region of the table only. If a byte
+cannot hold all categories, the column is repeated. In each copy 254 categories have a code of their own, the most common
+ones first, and all others share one.
 """
 
 from __future__ import annotations
@@ -19,37 +23,37 @@ import numpy as np
 from treewright.encoding.bins import MAX_CODES
 from treewright.table.column import Column, Kind
 
-# A column is told by means if a byte cannot tell its categories apart, or if it has so many and too few rows for each.
+# A column is target encoded if a byte cannot hold its categories, or if it has this many with fewer rows for each.
 MANY_CATEGORIES, ENOUGH_ROWS = 12, 100
 
 FOLDS = 10
 
-# Of so many outputs at most the means are told: those of the most common classes.
+# Means are computed for at most this many outputs: those of the most common classes.
 MOST_OUTPUTS = 20
 
-# Columns stand in the table at most so often, all together, and a category of fewer rows has no code of its own.
-MOST_PARTS, LEAST_ROWS = 32, 5
+# All copies of columns together are at most this many, and a category of fewer rows has no code of its own.
+MOST_COPIES, LEAST_ROWS = 32, 5
 THE_OTHERS = "(any other)"
 
 
 @dataclass(frozen=True, eq=False)
 class TargetEncoding:
-    """How a table is told to the trees."""
+    """How the columns of a table are encoded for the trees."""
 
     columns: tuple[Column, ...]  # as the trees see them
     origin: np.ndarray  # which column of the table each is made from
-    outputs: tuple[str, ...] = ()  # whose means are told
-    means: dict[int, np.ndarray] = field(
-        default_factory=dict
-    )  # by origin: a line for each category, and one for missing values
-    codes: dict[int, np.ndarray] = field(default_factory=dict)  # per part of a column: the code of each category
+    outputs: tuple[str, ...] = ()  # whose means are computed
+    # By origin: a line for each category, and one for missing values.
+    means: dict[int, np.ndarray] = field(default_factory=dict)
+    # By column that the trees see, of a copy: the code of each category.
+    codes: dict[int, np.ndarray] = field(default_factory=dict)
 
     def apply(self, values: np.ndarray) -> np.ndarray:
         """New rows as the trees see them."""
         if not self.means:
             return values
         lines = self._lines(values)
-        return self._put_together(values, lines, {place: means[lines[place]] for place, means in self.means.items()})
+        return self._assemble(values, lines, {place: means[lines[place]] for place, means in self.means.items()})
 
     def _lines(self, values: np.ndarray) -> dict[int, np.ndarray]:
         """The line of each row in the means of each column that has them."""
@@ -58,31 +62,29 @@ class TargetEncoding:
     def learn(
         self, values: np.ndarray, targets: dict[str, np.ndarray], weights: np.ndarray
     ) -> tuple[TargetEncoding, np.ndarray]:
-        """The same with the means of these rows, and the rows told so."""
+        """The same encoding with the means of these rows, and the rows encoded out of fold."""
         if not self.means:
             return self, values
         numbers = np.column_stack([targets[name] for name in self.outputs])
         fold = np.random.default_rng(0).permutation(len(values)) % FOLDS
-        means, told, lines = {}, {}, self._lines(values)
+        means, encoded, lines = {}, {}, self._lines(values)
         for place, known in self.means.items():
             means[place] = smoothed_means(lines[place], numbers, weights, len(known))
-            told[place] = means_of_other_folds(lines[place], numbers, weights, len(known), fold)
-        return replace(self, means=means), self._put_together(values, lines, told)
+            encoded[place] = means_of_other_folds(lines[place], numbers, weights, len(known), fold)
+        return replace(self, means=means), self._assemble(values, lines, encoded)
 
-    def _put_together(
-        self, values: np.ndarray, lines: dict[int, np.ndarray], told: dict[int, np.ndarray]
-    ) -> np.ndarray:
-        """The table with means and parts of columns in their places."""
+    def _assemble(self, values: np.ndarray, lines: dict[int, np.ndarray], encoded: dict[int, np.ndarray]) -> np.ndarray:
+        """The table as the trees see it: means, copies, and columns that stay as they are."""
         seen = np.empty((len(values), len(self.columns)), order="F")
         for at, column in enumerate(self.columns):
             place = self.origin[at]
             if at in self.codes:
                 seen[:, at] = self.codes[at][lines[place]]
-            elif place not in told or column.is_categorical:
+            elif place not in encoded or column.is_categorical:
                 seen[:, at] = values[:, place]
             else:
                 first = int(np.flatnonzero(self.origin == place)[0])
-                seen[:, at] = told[place][:, at - first]
+                seen[:, at] = encoded[place][:, at - first]
         return seen
 
 
@@ -96,7 +98,7 @@ def lines_of(categories: np.ndarray, n_categories: int) -> np.ndarray:
 
 
 def is_target_encoded(column: Column, n_rows: int) -> bool:
-    """Has the column too many categories to be parted in groups alone?"""
+    """Has the column too many categories to be split into groups alone?"""
     n_categories = len(column.categories)
     few_rows = n_categories >= MANY_CATEGORIES and n_rows < ENOUGH_ROWS * n_categories
     return column.is_categorical and (n_categories > MAX_CODES or few_rows)
@@ -105,7 +107,7 @@ def is_target_encoded(column: Column, n_rows: int) -> bool:
 def fit_target_encoding(
     columns: tuple[Column, ...], values: np.ndarray, targets: dict[str, np.ndarray], weights: np.ndarray
 ) -> tuple[TargetEncoding, np.ndarray]:
-    """How to tell a table to the trees, and its rows told so; `targets` are numbers, by what their means are called."""
+    """The encoding of a table, and its rows encoded; `targets` are numbers by the names of their means."""
     common = sorted(targets, key=lambda name: -float(weights @ np.abs(targets[name])))[:MOST_OUTPUTS]
     names = tuple(name for name in targets if name in common)
     seen: list[Column] = []
@@ -120,15 +122,15 @@ def fit_target_encoding(
             seen += [replace(column, name=name, kind=Kind.NUMERIC, categories=()) for name in called]
             means[place] = np.zeros((len(column.categories) + 1, len(names)))
             if len(column.categories) > MAX_CODES:
-                parted = parts_of(column, values[:, place], max(MOST_PARTS // n_wide, 1))
-                parts = [part for part, _ in parted]
-                codes |= {len(seen) + number: of_part for number, (_, of_part) in enumerate(parted)}
+                copied = copies_of(column, values[:, place], max(MOST_COPIES // n_wide, 1))
+                parts = [copy for copy, _ in copied]
+                codes |= {len(seen) + number: of_part for number, (_, of_part) in enumerate(copied)}
         seen += parts
         origin += [place] * (len(seen) - len(origin))
     return TargetEncoding(tuple(seen), np.array(origin), names, means, codes).learn(values, targets, weights)
 
 
-def parts_of(column: Column, values: np.ndarray, most: int) -> list[tuple[Column, np.ndarray]]:
+def copies_of(column: Column, values: np.ndarray, most: int) -> list[tuple[Column, np.ndarray]]:
     """The column for some of its categories at a time, and the code of each category there.
 
     Missing values have none.
@@ -179,8 +181,8 @@ def smoothed_means(lines: np.ndarray, numbers: np.ndarray, weights: np.ndarray, 
         n_present = np.count_nonzero(counts)
         # What rows of a category differ by on average, and what categories do beyond that (analysis of variance).
         row_spread = within / max(total - n_present, 1e-9)
-        room = total - float(counts @ counts) / max(total, 1e-300)
-        category_spread = (between - (n_present - 1) * row_spread) / max(room, 1e-9)
+        spread_weight = total - float(counts @ counts) / max(total, 1e-300)
+        category_spread = (between - (n_present - 1) * row_spread) / max(spread_weight, 1e-9)
         strength = np.inf if category_spread <= 0.0 else row_spread / category_spread
         found[:, k] = overall + (0.0 if np.isinf(strength) else own * counts / np.maximum(counts + strength, 1e-300))
     return found
