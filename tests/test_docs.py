@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,9 @@ ARCHITECTURE = ROOT / "docs" / "architecture.md"
 
 # The blocks of this page are additions to the library; test_extending.py runs them.
 WITH_ADDITIONS = ROOT / "docs" / "extending.md"
+
+# Documents whose examples fit ensembles.
+TAKES_LONG = {ROOT / "README.md", ROOT / "docs" / "ensembles.md"}
 
 LANGUAGES = {"python", "sh", "text"}
 
@@ -51,8 +55,10 @@ def blocks_in(path: Path, language: str) -> list[Block]:
     return [block for block in blocks_of(path.read_text(encoding="utf-8")) if block.language == language]
 
 
-def documents_with(language: str) -> list[Path]:
-    return [path for path in DOCUMENTS if path != WITH_ADDITIONS and blocks_in(path, language)]
+def documents_with(language: str) -> list[Any]:
+    """The documents with blocks in a language; those whose blocks take more than a few seconds are marked."""
+    found = [path for path in DOCUMENTS if path != WITH_ADDITIONS and blocks_in(path, language)]
+    return [pytest.param(path, marks=pytest.mark.slow) if path in TAKES_LONG else path for path in found]
 
 
 def unknown_languages(text: str) -> list[str]:
@@ -77,7 +83,6 @@ def test_the_python_of_a_document_runs(path: Path, tmp_path: Path, monkeypatch: 
     run_python(blocks_in(path, "python"), name_of(path))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("path", documents_with("sh"), ids=name_of)
 def test_the_commands_of_a_document_run(path: Path, tmp_path: Path) -> None:
     run_shell(blocks_in(path, "sh"), tmp_path)
