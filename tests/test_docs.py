@@ -145,6 +145,25 @@ def test_the_architecture_describes_every_module_once_and_no_other() -> None:
     assert sorted(described) == sorted(files)
 
 
+def test_the_architecture_names_only_what_the_files_hold() -> None:
+    rows = re.findall(r"^\| `([\w/]+\.py)` \| (.*) \|$", ARCHITECTURE.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    lost = [
+        f"{path}: {name}"
+        for path, held in rows
+        for name in re.findall(r"`(\w+)`", held)
+        if not re.search(rf"\b{name}\b", (PACKAGE / path).read_text(encoding="utf-8"))
+    ]
+    assert lost == []
+
+
+def test_the_architecture_names_the_files_that_import_numba() -> None:
+    rule = ARCHITECTURE.read_text(encoding="utf-8").split("\n## The import rule\n")[1].split("\n## ")[0]
+    named = re.findall(r"`((?:runtime|encoding|engines|tree)/[\w/]+\.py)`", rule)
+    imports = re.compile(r"^\s*(?:from|import) (?:numba|llvmlite)\b", flags=re.MULTILINE)
+    importing = [path for path in PACKAGE.rglob("*.py") if imports.search(path.read_text(encoding="utf-8"))]
+    assert sorted(named) == sorted(path.relative_to(PACKAGE).as_posix() for path in importing)
+
+
 def test_the_architecture_describes_every_package() -> None:
     text = ARCHITECTURE.read_text(encoding="utf-8")
     packages = {path.parent.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("__init__.py")} - {"."}
