@@ -8,18 +8,18 @@ BENCH_READY := $(VENV)/.bench-ready
 	bench-forest-accuracy bench-boosting-accuracy clean
 
 help:
-	@echo "make demo            fit and show trees on a data set that ships with the package"
-	@echo "make test            run all tests"
-	@echo "make test-fast       run the tests that take no more than a few seconds each"
-	@echo "make lint            check style, format and types"
-	@echo "make bench-trees     time tree growth beside other libraries"
-	@echo "make bench-gaps      time growth with missing values, and pruning"
-	@echo "make bench-forests   time forests beside other libraries, some five minutes"
-	@echo "make bench-boosting  time gradient boosting beside other libraries, some fifteen minutes"
-	@echo "make bench-accuracy  compare the accuracy of single trees with other libraries, some ten minutes"
-	@echo "make bench-forest-accuracy  the same for forests, some twenty minutes"
-	@echo "make bench-boosting-accuracy  the same for gradient boosting, some four hours, nearly all of them CatBoost's"
-	@echo "make clean           remove the virtual environment and everything generated"
+	@echo "make demo                     fit and show trees on shipped data sets; start here"
+	@echo "make test-fast                run the tests that take no more than a few seconds each"
+	@echo "make test                     run all tests"
+	@echo "make lint                     check style, format and types"
+	@echo "make bench-trees              compare the speed of single trees with other libraries"
+	@echo "make bench-gaps               time growth with missing values, and pruning"
+	@echo "make bench-forests            compare the speed of forests; about 5 minutes"
+	@echo "make bench-boosting           compare the speed of gradient boosting; about 15 minutes"
+	@echo "make bench-accuracy           compare the accuracy of single trees; about 10 minutes"
+	@echo "make bench-forest-accuracy    compare the accuracy of forests; about 20 minutes"
+	@echo "make bench-boosting-accuracy  compare the accuracy of gradient boosting; about 4 hours, mostly CatBoost"
+	@echo "make clean                    remove the virtual environment and all generated files"
 
 demo: $(READY)
 	$(VENV)/bin/treewright demo
