@@ -10,8 +10,8 @@ is therefore encoded by numbers:
   other folds.
 
 The column itself is kept beside its means, because a category may matter in one region of the table only. If a byte
-cannot hold all categories, the column is repeated. In each copy 254 categories have a code of their own, the most common
-ones first, and all others share one.
+cannot hold all categories, the column is repeated. In each copy 254 categories have a code of their own, the most
+common ones first, and all others share one.
 """
 
 from __future__ import annotations
