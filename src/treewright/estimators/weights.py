@@ -90,7 +90,7 @@ def read_costs(costs: Any, classes: list[Any]) -> np.ndarray | None:
             matrix[place[pair[0]], place[pair[1]]] = float(cost)
     _check_names(list(dict.fromkeys(name for pair in costs for name in pair)), classes)
     if not matrix.any():
-        raise ValueError("all costs are 0, so every answer is as good; give some error a cost")
+        raise ValueError("all misclassification_costs are 0, so every prediction is as good; give some error a cost")
     return matrix
 
 

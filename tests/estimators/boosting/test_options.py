@@ -21,7 +21,7 @@ from treewright import GradientBoostingClassifier, GradientBoostingRegressor, sh
 from treewright.encoding.bins import code_rows, place_bins
 from treewright.engines.boosting import engine as boost_engine
 from treewright.engines.boosting.engine import Booster, BoostRecipe
-from treewright.engines.forest import engine as forest_engine
+from treewright.engines.packed import predict as packed_predict
 from treewright.engines.packed.walk import BYTE_MASK, COLUMN_MASK, COLUMN_SHIFT, CUT_SHIFT, MOVED_UP
 from treewright.estimators.boosting import rounds
 from treewright.estimators.boosting.options import read_interaction_cst
@@ -113,7 +113,7 @@ def test_trees_are_the_same_where_not_all_tallies_can_be_kept(leaves, monkeypatc
     g, h = np.sin(3.0 * X[:, 0]) * X[:, 1] + random.normal(size=3000), random.uniform(0.5, 1.0, 3000)
     recipe = BoostRecipe(max_leaf_nodes=leaves, min_samples_leaf=5)
     whole, _ = grow_one(X, g, h, recipe)
-    monkeypatch.setattr(boost_engine, "MOST_POOL", 8 * 5 * 256 * 4)
+    monkeypatch.setattr(boost_engine, "MOST_POOL_BYTES", 8 * 5 * 256 * 4)
     scarce, booster = grow_one(X, g, h, recipe)
     assert len(booster.shared.pool) < leaves
     np.testing.assert_array_equal(scarce.nodes, whole.nodes)
@@ -370,7 +370,7 @@ def test_small_trees_answer_alike_with_and_without_walking(leaves, monkeypatch):
     strange = mixed_table(2000, seed=3, gaps=0.5)[0]
     strange.loc[:50, "kind"] = "nobody has seen this"
     by_masks = model.predict_proba(strange)
-    monkeypatch.setattr(forest_engine, "MIN_ROWS_FOR_MASKS", 1 << 40)
+    monkeypatch.setattr(packed_predict, "MIN_ROWS_FOR_MASKS", 1 << 40)
     np.testing.assert_array_equal(model.predict_proba(strange), by_masks)
 
 
@@ -505,7 +505,7 @@ def test_what_is_wrong_is_told_before_work_begins():
         GradientBoostingRegressor().staged_predict(X)
     with pytest.raises(ValueError, match="one of them only"):
         GradientBoostingRegressor(n_estimators=2, validation_fraction=0.2).fit(X, y, X_val=X, y_val=y)
-    with pytest.raises(ValueError, match=r"^validation: X lacks columns"):
+    with pytest.raises(ValueError, match=r"^the validation set: X lacks columns"):
         GradientBoostingRegressor(n_estimators=2).fit({"a": y}, y, X_val={"b": y}, y_val=y)
     text = {"a": ["x", "y"] * 30}
     model = GradientBoostingRegressor(n_estimators=2, unseen="error").fit(text, y)
@@ -628,7 +628,7 @@ def test_as_many_trees_are_opened_together_as_there_is_room_for():
     _, booster = grow_one(X, X[:, 0], np.ones(500), BoostRecipe(max_leaf_nodes=2))
     bytes_of_one = 8 * 500 + 8 * 256 * 8
     assert booster.outputs_open(7) == 7
-    assert booster.outputs_open(10**6) == boost_engine.MOST_OPEN // bytes_of_one
+    assert booster.outputs_open(10**6) == boost_engine.MOST_OPEN_BYTES // bytes_of_one
 
 
 def test_columns_left_out_of_one_tree_are_whole_in_the_next():

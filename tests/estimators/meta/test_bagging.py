@@ -441,7 +441,7 @@ def test_a_class_that_a_bag_misses_gets_no_share_of_its_member(base):
     assert any(one_class)
     assert not all(one_class)
     assert model.classes_.tolist() == ["common", "rare"]
-    shares = model._member_answers(X)
+    shares = model.member_predictions(X)
     assert (shares[one_class] == [1.0, 0.0]).all()
     np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
     assert model.predict([[0.0]]).tolist() == ["common"]

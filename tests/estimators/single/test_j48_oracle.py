@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from treewright import C45Classifier, read_table
+from treewright.estimators.base import predict_rows, read_rows
 from treewright.show.text import draw
 from weka_tables import ORACLES
 
@@ -57,7 +58,7 @@ def test_the_tree_is_that_of_j48(name: str, setting: str) -> None:
     np.testing.assert_allclose(counts(text), counts(expected["text"]), atol=0.0101)
     assert (model.tree_.n_leaves, model.tree_.n_nodes) == (expected["leaves"], expected["size"])
 
-    shares = model._answer(X)
+    shares = predict_rows(model, read_rows(model, X))
     np.testing.assert_allclose(shares, expected["dist"], atol=1e-9)
     if "train_errors" in expected:
         declared = np.array(y.domain.categories, dtype=object)
