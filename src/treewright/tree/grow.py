@@ -1,4 +1,4 @@
-"""From a table to a Tree, and from rows to the leaves they reach: where the tree package meets the engine."""
+"""Growth of a `Tree` from a table, and descent of rows to the leaves they reach."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def grow(
     recipe: Recipe,
     **options: Any,
 ) -> Tree:
-    """Grow a tree; `options` are those of `growth.engine.grow_tree`."""
+    """Grow a tree; `options` are those of `engines.exact.engine.grow_tree`."""
     if oblivious:
         from treewright.engines.exact.oblivious import grow_oblivious
 
@@ -50,37 +50,37 @@ def grow(
 
 
 def take_surrogates(found: GrownSurrogates) -> Surrogates:
-    """Surrogates as they leave the engine, made a part of a tree."""
+    """Convert the surrogates of an engine to those of a tree."""
     return Surrogates(**{field.name: getattr(found, field.name) for field in fields(found)})
 
 
-# Rows are sent down in blocks of about this many entries, because a row with missing values may end in every leaf.
+# Rows are sent down in blocks of about this many entries, because a row with missing values can end in every leaf.
 MOST_ENTRIES = 1 << 22
 MOST_ROWS = 1 << 14
 
 
 def _block_size(tree: Tree) -> int:
-    """How many rows to send down at once."""
+    """Return the number of rows that are sent down at a time."""
     divides = bool((tree.missing_branch < 0).any())
     return min(max(MOST_ENTRIES // tree.n_leaves, 1), MOST_ROWS) if divides else MOST_ROWS
 
 
 @dataclass(frozen=True, eq=False)
 class Landings:
-    """Where rows end in a tree: one entry per node that a row reaches, the entries of a row next to each other."""
+    """The nodes that rows reach in a tree, one entry per row and node; the entries of a row are next to each other."""
 
-    ends: np.ndarray  # for each row, where its entries end
+    ends: np.ndarray  # for each row, the end of its entries
     nodes: np.ndarray
-    parts: np.ndarray  # which part of the row
+    parts: np.ndarray  # the fraction of the row that reaches the node
 
     @property
     def rows(self) -> np.ndarray:
-        """The row of each entry."""
+        """Return the row of each entry."""
         return np.repeat(np.arange(len(self.ends)), np.diff(self.ends, prepend=0))
 
 
 def land(tree: Tree, values: np.ndarray) -> Landings:
-    """The nodes where rows end, and which part of each row; `values` as `table.read_like` returns them."""
+    """Send rows down a tree, and record the nodes where they end; `values` as `table.read_like` returns them."""
     from treewright.engines.exact.descent import UNSEEN_AS_MISSING, UNSEEN_MAJORITY, UNSEEN_STOP, descend
     from treewright.runtime.forms import choose_form
 
@@ -120,7 +120,7 @@ def land(tree: Tree, values: np.ndarray) -> Landings:
 
 
 def _surrogate_arrays(tree: Tree) -> tuple[np.ndarray, ...]:
-    """What the descent asks of surrogates: column, threshold, branches, and maps; nothing if there are none."""
+    """Return the surrogates for the descent: column, threshold, branches, and maps; empty if there are none."""
     found = tree.surrogates
     if found is None:
         none = (tree.n_nodes, 0)
@@ -129,7 +129,7 @@ def _surrogate_arrays(tree: Tree) -> tuple[np.ndarray, ...]:
 
 
 def fill(tree: Tree, values: np.ndarray) -> np.ndarray:
-    """The rows with their missing values imputed, if the tree has something to fill them with."""
+    """Impute the missing values of rows, if the tree has an imputation."""
     if tree.imputation is None:
         return values
     missing = np.isnan(values)
@@ -139,7 +139,7 @@ def fill(tree: Tree, values: np.ndarray) -> np.ndarray:
 
 
 def leaves_of(tree: Tree, values: np.ndarray) -> np.ndarray:
-    """The node each row reaches, the one with its largest part where a row is divided."""
+    """Return the node that each row reaches; for a divided row, the one with its largest fraction."""
     leaves = np.empty(len(values), dtype=np.int64)
     size = _block_size(tree)
     for start in range(0, len(values), size):
@@ -148,7 +148,7 @@ def leaves_of(tree: Tree, values: np.ndarray) -> np.ndarray:
         if len(landed.nodes) == len(landed.ends):
             leaves[block] = landed.nodes
             continue
-        # Sorted by row, then by falling part; the first of equals stays first.
+        # Sorted by row, then by descending fraction. The sort is stable, so the first of equal ones stays first.
         order = np.lexsort((-landed.parts, landed.rows))
         first = np.concatenate([[0], landed.ends[:-1]])
         leaves[block] = landed.nodes[order[first]]
@@ -156,12 +156,12 @@ def leaves_of(tree: Tree, values: np.ndarray) -> np.ndarray:
 
 
 def predictions_of(tree: Tree, values: np.ndarray) -> np.ndarray:
-    """Class shares, or the number, that the tree answers for each row: a row of numbers each."""
+    """Return the class shares, or the number, that the tree predicts for each row, as one line per row."""
     return average_of(tree, values, tree.value)
 
 
 def average_of(tree: Tree, values: np.ndarray, of_node: np.ndarray) -> np.ndarray:
-    """For each row what stands in `of_node` for the node it reaches, averaged over its parts."""
+    """Average the entries of `of_node` over the nodes that each row reaches, weighted by the fractions of the row."""
     averages = np.empty((len(values), of_node.shape[1]))
     size = _block_size(tree)
     for start in range(0, len(values), size):

@@ -1,4 +1,4 @@
-"""Trees of any shape that answer together: what a forest is whose recipe does not fit into bytes."""
+"""Trees of any shape that predict together, for forests whose recipe does not fit into bytes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from treewright.tree.tree import Target, Tree
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TreeList:
-    """Trees grown on one table, with the methods of a `Forest`; rows need not be coded for them."""
+    """Trees grown on one table, with the methods of a `Forest`; rows need no encoding."""
 
     trees: tuple[Tree, ...]
 
@@ -41,24 +41,24 @@ class TreeList:
 
     @property
     def gains(self) -> np.ndarray:
-        """What the splits of each column gained in each tree."""
+        """Return the gains of the splits of each column in each tree."""
         return np.stack([gains_of(tree) for tree in self.trees])
 
     def with_more(self, other: TreeList) -> TreeList:
         return TreeList(self.trees + other.trees)
 
     def code(self, values: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
-        """Rows as the trees read them: as they are."""
+        """Return the rows unchanged, because these trees need no encoding."""
         return values
 
     def leaves(self, values: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
-        """The node where each row ends in each tree."""
+        """Return the node where each row ends in each tree."""
         return np.stack(self._ask(lambda tree: leaves_of(tree, values), n_jobs), axis=1)
 
     def predictions(
         self, values: np.ndarray, *, majority: bool = False, bags: np.ndarray | None = None, n_jobs: int | None = None
     ) -> np.ndarray:
-        """What the trees answer for each row on average; see `Forest.predictions`."""
+        """Average the predictions of the trees for each row; see `Forest.predictions`."""
 
         def ask(tree: Tree) -> np.ndarray:
             shares = predictions_of(tree, values)
@@ -81,6 +81,6 @@ class TreeList:
 
 
 def gains_of(tree: Tree) -> np.ndarray:
-    """What the splits of each column gained, times the weight of their nodes."""
+    """Sum up the gains of the splits of each column, times the weights of their nodes."""
     inner = np.flatnonzero(tree.n_children)
     return np.bincount(tree.column[inner], tree.gain[inner] * tree.weight[inner], minlength=len(tree.columns))

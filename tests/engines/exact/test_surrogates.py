@@ -237,10 +237,10 @@ def test_a_tree_refuses_surrogates_that_lead_nowhere(make_recipe):
     found = tree.surrogates
     assert (found.column[0] >= 0).sum() == 3
     for field, wrong, match in (
-        ("column", 7, "a column the tree does not have"),
+        ("column", 7, "a column that the tree does not have"),
         ("low_branch", 9, "a branch that its node does not have"),
         ("high_branch", -2, "a branch that its node does not have"),
-        ("map_start", 10**6, "reaches outside"),
+        ("map_start", 10**6, "extends beyond"),
     ):
         arrays = {name: np.array(getattr(found, name)) for name in found.__dataclass_fields__}
         arrays[field][0, :3] = wrong
