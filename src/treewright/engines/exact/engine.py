@@ -1,4 +1,4 @@
-"""From a coded table to the arrays of a finished tree: the Python side of growth."""
+"""The Python side of growth: from an encoded table to the arrays of a finished tree."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ from treewright.runtime.jit import compiled
 from treewright.runtime.threads import run_parallel, usable_threads
 from treewright.table.column import Column
 
-# Tables below this many cells are grown in one go: starting threads would take longer.
+# Tables with fewer cells are grown by one thread, because starting threads would take longer.
 MIN_CELLS_FOR_THREADS = 1 << 19
 
 
 def growing_effort(n_cells: int, n_classes: int, criterion: int) -> int:
-    """A rough measure of the work of growing a tree: cells, times classes, times the weight of the criterion."""
+    """Estimate the work of growing a tree: cells, times classes, times the effort of the criterion."""
     return n_cells * max(n_classes // 2, 1) * criterion_effort(criterion)
 
 
 @dataclass(frozen=True)
 class GrownSurrogates:
-    """Surrogate splits, a line per node; see `tree.Surrogates` for what each array means."""
+    """Surrogate splits, one line per node; `tree.Surrogates` explains the arrays."""
 
     column: np.ndarray
     threshold: np.ndarray
@@ -57,7 +57,7 @@ class GrownSurrogates:
 
 @dataclass(frozen=True)
 class GrownTree:
-    """The arrays of a tree as they leave the engine; see `tree.Tree` for what each means."""
+    """The arrays of a tree as the engine returns them; `tree.Tree` explains them."""
 
     kind: np.ndarray
     column: np.ndarray
@@ -92,7 +92,7 @@ def grow_tree(
 ) -> GrownTree:
     """Grow one tree from a table and its target (`labels` of classes, or `numbers`).
 
-    `rows_of_file` is the size of the table that these rows come from, for C4.5's rule of too many categories.
+    `rows_of_file` is the size of the table that contains these rows, for C4.5's rule of too many categories.
     """
     n_rows, n_columns = values.shape
     n_threads = usable_threads(n_jobs) if n_rows * n_columns >= MIN_CELLS_FOR_THREADS else 1
@@ -129,7 +129,7 @@ def grow_tree(
 
 
 class Part(NamedTuple):
-    """What the growth loop returns: a tree, or a part of one."""
+    """The result of the growth loop: a tree, or a subtree."""
 
     kind: np.ndarray
     column: np.ndarray
@@ -162,10 +162,10 @@ class Part(NamedTuple):
 def grow_part(
     run: Run, data: Data, recipe: Recipe, place: tuple[int, int, int, np.uint64], deferred_sizes: tuple[int, int]
 ) -> tuple[Part, Data]:
-    """Grow the tree of some rows: where they begin and end, their depth and their seed.
+    """Grow the tree of some rows, given their start and end, their depth and their seed.
 
-    Nodes of more rows than the first of the sizes and at most the second are left for later; their rows stand in the
-    table that is returned.
+    Nodes with more rows than the first of the sizes and at most the second are deferred. Their rows are in the table
+    that is returned.
     """
     numbers = data.numbers if data.n_classes == 0 else None
     arrays = make_arrays(data, recipe, place[1] - place[0])
@@ -186,14 +186,14 @@ def grow_part(
 
 
 def grow_parts(run: Run, data: Data, recipe: Recipe, seed: int, n_threads: int) -> tuple[list[int], list[Part]]:
-    """The top of the tree, then the subtrees below it; and the node of the top that each of those hangs from.
+    """Grow the top of the tree, then the subtrees; returns the node that each subtree replaces, and all of them.
 
-    The subtrees work on rows of their own, so they can grow at the same time; the tree does not depend on how it
-    was cut up. A tree grown best leaf first cannot be cut up.
+    The subtrees work on separate rows, so they can grow at the same time. The tree does not depend on how it was
+    divided. A tree grown best leaf first cannot be divided.
     """
     n_rows = len(data.rows)
     whole = n_threads < 2 or recipe.max_leaf_nodes > 0
-    # Where rows are divided, nodes shrink slowly, and the top of the tree would be most of the work.
+    # If rows are divided, nodes become smaller slowly, and the top of the tree would be most of the work.
     largest = n_rows * 3 // 4 if len(data.shares) else n_rows // (2 * n_threads)
     sizes = (0, 0) if whole else (n_rows // 64, largest)
     top, moved = grow_part(run, data, recipe, (0, n_rows, 0, np.uint64(seed)), sizes)
@@ -205,7 +205,7 @@ def grow_parts(run: Run, data: Data, recipe: Recipe, seed: int, n_threads: int) 
         size = place[1] - place[0]
         return grow_part(run, _alone(moved, *place[:2]), recipe, (0, size, *place[2:]), (0, 0))[0]
 
-    # The largest first, so that no thread is left with a large one at the end.
+    # The largest is first, so that no thread is left with a large one at the end.
     hangs_from = sorted((int(node) for node in top.deferred), key=lambda node: top.lo[node] - top.hi[node])
     parts = run_parallel(grow_below, hangs_from, n_threads)
     for node, part in zip(hangs_from, parts, strict=True):
@@ -214,7 +214,7 @@ def grow_parts(run: Run, data: Data, recipe: Recipe, seed: int, n_threads: int) 
 
 
 def _alone(data: Data, lo: int, hi: int) -> Data:
-    """A part of the row list with memory of its own: the same row may be in another part, too."""
+    """Copy a range of the row list, because the same row can be in another range, too."""
     return data._replace(
         rows=data.rows[lo:hi].copy(),
         shares=data.shares[lo:hi].copy(),
@@ -226,7 +226,7 @@ def _alone(data: Data, lo: int, hi: int) -> Data:
 
 
 def join_parts(hangs_from: list[int], parts: list[Part]) -> Part:
-    """All nodes in one set of arrays; the root of each subtree takes the place of the node it hangs from."""
+    """Concatenate all nodes in one set of arrays; the root of each subtree replaces the node it hangs from."""
     sizes = [len(part.kind) for part in parts]
     first_node = np.cumsum(sizes) - sizes
     word_counts = [len(part.set_words) for part in parts]
@@ -243,7 +243,7 @@ def join_parts(hangs_from: list[int], parts: list[Part]) -> Part:
 
 
 def number_level_by_level(tree: Part, data: Data) -> GrownTree:
-    """Number the nodes level by level, which is the same however the tree was cut up while growing."""
+    """Number the nodes level by level, which does not depend on how the tree was divided during growth."""
     order = _level_order(tree.first_child, tree.n_children)
     place = np.empty(len(tree.kind), dtype=np.int32)
     place[order] = np.arange(len(order))
@@ -288,7 +288,7 @@ def number_level_by_level(tree: Part, data: Data) -> GrownTree:
 
 
 def _surrogate_thresholds(tree: Part, order: np.ndarray, data: Data) -> np.ndarray:
-    """The points between the values on both sides of the surrogates' cuts, NaN where there is none."""
+    """Return the midpoints between the values on both sides of the surrogates' cuts, NaN if there is none."""
     column, cut, after = tree.surrogate_column[order], tree.surrogate_cut[order], tree.surrogate_after[order]
     thresholds = np.full(column.shape, np.nan)
     for place in np.argwhere((column >= 0) & data.is_number[column]):
@@ -303,7 +303,7 @@ def _surrogate_thresholds(tree: Part, order: np.ndarray, data: Data) -> np.ndarr
 def _gather_sets(
     starts: np.ndarray, column: np.ndarray, set_words: np.ndarray, n_codes: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The category sets of the nodes that have one, in the order of the nodes."""
+    """Return the category sets of the nodes that have one, in the order of the nodes."""
     with_set = np.flatnonzero(starts >= 0)
     heads = set_words[starts[with_set]]
     as_bits = heads == BIT_SET
@@ -314,12 +314,12 @@ def _gather_sets(
 
 
 def _gather_maps(starts: np.ndarray, set_words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The maps from categories to branches of the surrogates that have one: two words for each category."""
+    """Return the maps from categories to branches of the surrogates that have one: two words for each category."""
     return _gather_words(starts, 1 + 2 * set_words[starts[starts >= 0]].astype(np.int64), set_words)
 
 
 def _gather_words(starts: np.ndarray, lengths: np.ndarray, set_words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Some stretches of words one after the other, and where each begins; -1 stays where nothing begins."""
+    """Concatenate some ranges of words, and return the start of each; -1 remains where there is no range."""
     begun = np.flatnonzero(starts >= 0)
     words = np.repeat(starts[begun], lengths) + _counts_within(lengths)
     moved = np.full(len(starts), -1, dtype=np.int64)
@@ -328,13 +328,13 @@ def _gather_words(starts: np.ndarray, lengths: np.ndarray, set_words: np.ndarray
 
 
 def _counts_within(lengths: np.ndarray) -> np.ndarray:
-    """0, 1, .. length-1 for each length, one after the other."""
+    """Return 0, 1, .. length-1 for each length, one after the other."""
     ends = np.cumsum(lengths)
     return np.arange(int(lengths.sum())) - np.repeat(ends - lengths, lengths)
 
 
 def _level_order(first_child: np.ndarray, n_children: np.ndarray) -> np.ndarray:
-    """The nodes that can be reached from the root, level by level."""
+    """Return the nodes that can be reached from the root, level by level."""
     levels = [np.zeros(1, dtype=np.int64)]
     while len(levels[-1]):
         parents = levels[-1][n_children[levels[-1]] > 0]
