@@ -75,11 +75,11 @@ def place_bins(columns: Sequence[Column], values: np.ndarray, n_bins: int, n_thr
     placed = run_parallel(place, range(len(columns)), n_threads)
     cuts = [cuts for cuts, _ in placed]
     code_values = np.full((len(columns), 256), np.inf)
-    for line, (_, stands_for) in zip(code_values, placed, strict=True):
-        line[: len(stands_for)] = stands_for
+    for line, (_, representatives) in zip(code_values, placed, strict=True):
+        line[: len(representatives)] = representatives
     return Bins(
         is_number=np.array([not column.is_categorical for column in columns]),
-        n_codes=np.array([len(stands_for) for _, stands_for in placed], dtype=np.int64),
+        n_codes=np.array([len(representatives) for _, representatives in placed], dtype=np.int64),
         cuts=np.concatenate(cuts),
         cut_start=np.cumsum([0, *map(len, cuts)], dtype=np.int64),
         code_values=code_values,
@@ -96,8 +96,8 @@ def _sample(values: np.ndarray, n_threads: int) -> np.ndarray:
         return values
 
     def find_ends(first: int) -> np.ndarray:
-        part = values[first : first + ROWS_FOR_ENDS]
-        return np.stack([np.fmin.reduce(part, axis=0), np.fmax.reduce(part, axis=0)])
+        block = values[first : first + ROWS_FOR_ENDS]
+        return np.stack([np.fmin.reduce(block, axis=0), np.fmax.reduce(block, axis=0)])
 
     ends = np.stack(run_parallel(find_ends, range(0, len(values), ROWS_FOR_ENDS), n_threads))
     drawn = values[np.random.default_rng(0).integers(0, len(values), MAX_SAMPLE)]
@@ -119,8 +119,8 @@ def place_cuts(numbers: np.ndarray, n_bins: int, exact: bool) -> tuple[np.ndarra
     last = np.arange(len(distinct) - 1) if len(distinct) <= n_bins else _last_of_bins(counts, n_bins)
     first = np.append(0, last + 1)
     below, above = distinct[last], distinct[last + 1]
-    stands_for = midpoints(distinct[first], distinct[np.append(last, len(distinct) - 1)])
-    return (below if exact else midpoints(below, above)), stands_for
+    representatives = midpoints(distinct[first], distinct[np.append(last, len(distinct) - 1)])
+    return (below if exact else midpoints(below, above)), representatives
 
 
 def _count_distinct(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -153,15 +153,15 @@ def code_rows(run: Run, bins: Bins, values: np.ndarray, n_threads: int, *, by_co
     codes = np.empty((n_columns, n_rows) if by_column else (n_rows, n_columns), np.uint8)
     most = 1 << 14 if values.flags.f_contiguous else ROWS_TURNED
     size = max(1024, min(most, -(-n_rows // max(n_threads, 1))))
-    cuts = [_filled_up(bins, column) for column in range(n_columns)]
+    cuts = [_padded_cuts(bins, column) for column in range(n_columns)]
 
     def code(first: int) -> None:
         last = min(first + size, n_rows)
         line = np.empty(last - first, np.uint8)
         taken = values[first:last] if values.flags.f_contiguous else np.asfortranarray(values[first:last])
         for column in range(n_columns):
-            part = np.ascontiguousarray(taken[:, column], dtype=np.float64)
-            run(code_line)(part, cuts[column], int(bins.n_codes[column]), line)
+            block = np.ascontiguousarray(taken[:, column], dtype=np.float64)
+            run(code_line)(block, cuts[column], int(bins.n_codes[column]), line)
             if by_column:
                 codes[column, first:last] = line
             else:
@@ -171,7 +171,7 @@ def code_rows(run: Run, bins: Bins, values: np.ndarray, n_threads: int, *, by_co
     return codes
 
 
-def _filled_up(bins: Bins, column: int) -> np.ndarray:
+def _padded_cuts(bins: Bins, column: int) -> np.ndarray:
     """Return the cuts of a numeric column, padded with infinity; none for categories."""
     if not bins.is_number[column]:
         return np.empty(0)

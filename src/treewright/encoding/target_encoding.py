@@ -117,16 +117,16 @@ def fit_target_encoding(
     means: dict[int, np.ndarray] = {}
     codes: dict[int, np.ndarray] = {}
     for place, column in enumerate(columns):
-        parts = [column]
+        copies = [column]
         if is_target_encoded(column, len(values)):
             called = [f"{name} in {column.name}" for name in names]
             seen += [replace(column, name=name, kind=Kind.NUMERIC, categories=()) for name in called]
             means[place] = np.zeros((len(column.categories) + 1, len(names)))
             if len(column.categories) > MAX_CODES:
                 copied = copies_of(column, values[:, place], max(MOST_COPIES // n_wide, 1))
-                parts = [copy for copy, _ in copied]
-                codes |= {len(seen) + number: of_part for number, (_, of_part) in enumerate(copied)}
-        seen += parts
+                copies = [copy for copy, _ in copied]
+                codes |= {len(seen) + number: codes_of_copy for number, (_, codes_of_copy) in enumerate(copied)}
+        seen += copies
         origin += [place] * (len(seen) - len(origin))
     return TargetEncoding(tuple(seen), np.array(origin), names, means, codes).learn(values, targets, weights)
 
@@ -141,15 +141,17 @@ def copies_of(column: Column, values: np.ndarray, most: int) -> list[tuple[Colum
     # Equally common categories are ordered by name, so that the order of the rows does not matter.
     common = sorted(np.flatnonzero(rows >= LEAST_ROWS), key=lambda k: (-rows[k], str(column.categories[k])))
     common = common[: n_own * most]
-    parts = []
+    copies = []
     for number, start in enumerate(range(0, len(common), n_own)):
         own = common[start : start + n_own]
         codes = np.full(n_categories + 1, float(len(own)))
         codes[own] = np.arange(len(own))
         codes[-1] = np.nan
         name = column.name if len(common) <= n_own else f"{column.name} (part {number + 1})"
-        parts.append((replace(column, name=name, categories=(*(column.categories[k] for k in own), THE_OTHERS)), codes))
-    return parts
+        copies.append(
+            (replace(column, name=name, categories=(*(column.categories[k] for k in own), THE_OTHERS)), codes)
+        )
+    return copies
 
 
 def means_of_other_folds(

@@ -127,8 +127,8 @@ def compile_error(problem: Exception) -> str:
     plain = re.sub(r"\x1b\[[0-9;]*m| at 0x[0-9a-f]+", "", str(problem))
     lines = [" ".join(line.split()) for line in plain.splitlines()]
     around = ("Failed in", "During:", "File ", "This error", "^")
-    told = next((line for line in lines if line and not line.startswith(around)), type(problem).__name__).rstrip(":")
-    return told if len(told) <= 200 else f"{told[:197]}..."
+    message = next((line for line in lines if line and not line.startswith(around)), type(problem).__name__).rstrip(":")
+    return message if len(message) <= 200 else f"{message[:197]}..."
 
 
 def compile_row_loop(function: Callable[..., Any]) -> Any:
@@ -148,10 +148,10 @@ def compile_row_loop(function: Callable[..., Any]) -> Any:
 
 
 def compile_callback(functions: Sequence[Any], n_figures: int, line: int = 0) -> Any:
-    """Compile the first of a user's functions for `impurity.ask`, with the others that it calls.
+    """Compile the first of a user's functions for `impurity.call_own`, with the others that it calls.
 
     It receives a copy of each set of `n_figures`, as an array, or as three numbers that are `line` entries apart. If it
-    raises an exception or does not return a finite number, the result is infinite. The second half of `room` then
+    raises an exception or does not return a finite number, the result is infinite. The second half of `workspace` then
     contains a 1 and the figures. Its indices are checked, so that no error of a user can write outside of an array.
     """
     import numba
@@ -159,47 +159,47 @@ def compile_callback(functions: Sequence[Any], n_figures: int, line: int = 0) ->
     function, array_of = _compile_together(functions), numba.carray
     step, apart = (1, line) if line else (n_figures, 1)
 
-    def call_with_array(figures: Any, room: Any, place: Any) -> Any:
+    def call_with_array(figures: Any, workspace: Any, place: Any) -> Any:
         for k in range(n_figures):
-            room[k] = figures[place * n_figures + k]
-        return float(function(array_of(room, (n_figures,))))
+            workspace[k] = figures[place * n_figures + k]
+        return float(function(array_of(workspace, (n_figures,))))
 
-    def call_with_numbers(figures: Any, room: Any, place: Any) -> Any:
+    def call_with_numbers(figures: Any, workspace: Any, place: Any) -> Any:
         return float(function(figures[place], figures[place + line], figures[place + 2 * line]))
 
     call = numba.njit(call_with_numbers if line else call_with_array)
 
-    def call_all(figures: Any, room: Any, answers: Any, count: Any) -> Any:
+    def call_all(figures: Any, workspace: Any, results: Any, count: Any) -> Any:
         """Are all results finite? The loop catches no exceptions, which makes it fast."""
         doubt = 0.0
         for place in range(count):
-            answers[place] = call(figures, room, place)
-            doubt += 0.0 * answers[place]
+            results[place] = call(figures, workspace, place)
+            doubt += 0.0 * results[place]
         return doubt == 0.0
 
-    hurry = numba.njit(call_all)
+    call_fast = numba.njit(call_all)
 
-    def answer(figures: Any, room: Any, answers: Any, count: Any) -> None:
+    def evaluate(figures: Any, workspace: Any, results: Any, count: Any) -> None:
         try:
-            if hurry(figures, room, answers, count):
+            if call_fast(figures, workspace, results, count):
                 return
         except Exception:
             pass
         for place in range(count):
-            answers[place] = np.inf
+            results[place] = np.inf
             try:
-                answers[place] = call(figures, room, place)
+                results[place] = call(figures, workspace, place)
             except Exception:
                 pass
-            if not np.isfinite(answers[place]):
-                answers[place] = np.inf
-                if room[n_figures] == 0.0:
+            if not np.isfinite(results[place]):
+                results[place] = np.inf
+                if workspace[n_figures] == 0.0:
                     for k in range(n_figures):
-                        room[n_figures + 1 + k] = figures[place * step + k * apart]
-                room[n_figures] = 1.0
+                        workspace[n_figures + 1 + k] = figures[place * step + k * apart]
+                workspace[n_figures] = 1.0
 
     pointer = numba.types.CPointer(numba.types.float64)
-    return numba.cfunc(numba.types.void(pointer, pointer, pointer, numba.types.int64))(answer)
+    return numba.cfunc(numba.types.void(pointer, pointer, pointer, numba.types.int64))(evaluate)
 
 
 def _compile_together(functions: Sequence[Any]) -> Any:

@@ -176,8 +176,8 @@ class Bar:
         self._task = self._progress.add_task(what, total=total)
 
     def update(self, done: int, note: str = "") -> None:
-        told = f"{self._what} ({note})" if note else self._what
-        self._progress.update(self._task, completed=done, description=told)
+        text = f"{self._what} ({note})" if note else self._what
+        self._progress.update(self._task, completed=done, description=text)
 
     def close(self) -> None:
         self._progress.stop()
@@ -196,8 +196,8 @@ class Lines:
         if tenths == self._tenths or sys.stderr is None:
             return
         self._tenths = tenths
-        told = "..." if self._total is None else f": {done} of {self._total}"
-        print(f"{self._what}{told}{f' ({note})' if note else ''}", file=sys.stderr, flush=True)
+        text = "..." if self._total is None else f": {done} of {self._total}"
+        print(f"{self._what}{text}{f' ({note})' if note else ''}", file=sys.stderr, flush=True)
 
     def close(self) -> None:
         """Do nothing, because lines remain."""

@@ -254,10 +254,10 @@ def tree_of(forest: Forest, index: int) -> Tree:
     )
 
 
-def _thresholds(forest: Forest, asks: np.ndarray, column: np.ndarray, cut: np.ndarray) -> np.ndarray:
+def _thresholds(forest: Forest, is_threshold: np.ndarray, column: np.ndarray, cut: np.ndarray) -> np.ndarray:
     """Return the threshold of each threshold split; infinity separates known from missing values."""
-    thresholds = np.full(len(asks), np.nan)
-    nodes = np.flatnonzero(asks)
+    thresholds = np.full(len(is_threshold), np.nan)
+    nodes = np.flatnonzero(is_threshold)
     starts, ends = forest.bins.cut_start[column[nodes]], forest.bins.cut_start[column[nodes] + 1]
     place = starts + cut[nodes]
     cuts = np.append(forest.bins.cuts, np.inf)
@@ -276,10 +276,10 @@ def _sets_of(
         bits = np.unpackbits(forest.sets[forest.node_set[first + node]].astype("<u8").view(np.uint8), bitorder="little")
         missing.append(bool(bits[255]))
         kept = np.packbits(np.where(np.arange(256) < n_categories, bits, 0), bitorder="little").view("<u8")
-        part = np.concatenate([[BIT_SET], kept[: -(-n_categories // 64)]]).astype(np.uint64)
+        one_set = np.concatenate([[BIT_SET], kept[: -(-n_categories // 64)]]).astype(np.uint64)
         starts.append(at)
-        words.append(part)
-        at += len(part)
+        words.append(one_set)
+        at += len(one_set)
     joined = np.concatenate(words) if words else np.zeros(0, np.uint64)
     return np.array(starts, dtype=np.int64), joined, np.array(missing, dtype=bool)
 
@@ -342,7 +342,7 @@ def _variance(
 
 def _check(forest: Forest) -> None:
     """Raise an error for arrays that could send a row out of bounds."""
-    from treewright.engines.packed.walk import leads_astray
+    from treewright.engines.packed.walk import has_invalid_node
 
     all_nodes, all_leaves = len(forest.nodes), len(forest.leaf_weight)
     n_trees, n_classes = len(forest.node_start) - 1, len(forest.target.classes)
@@ -365,7 +365,7 @@ def _check(forest: Forest) -> None:
             and forest.leaf_end[-1] == len(forest.entry_class) == len(forest.entry_share)
             and int(forest.entry_class.max()) < n_classes
         )
-    if not fits or _compiled()(leads_astray)(
+    if not fits or _compiled()(has_invalid_node)(
         forest.nodes, forest.node_start, forest.leaf_start, forest.node_set, len(forest.sets), len(forest.columns)
     ):
         raise ValueError(

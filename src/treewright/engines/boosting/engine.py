@@ -162,8 +162,8 @@ class Booster:
         scores = np.empty((0, 0)) if scores is None else scores
 
         def work(thread: int) -> None:
-            part = shared_out[thread]
-            local = self.local[thread]._replace(given=part, rows=self.local[thread].rows[: len(part)])
+            own_rows = shared_out[thread]
+            local = self.local[thread]._replace(given=own_rows, rows=self.local[thread].rows[: len(own_rows)])
             threads = (thread, self.n_threads, self.yield_core)
             for first in range(0, len(gradients), self.outputs_at_once):
                 trees = slice(first, first + self.outputs_at_once)
@@ -204,7 +204,7 @@ class Booster:
             roots=workspace.roots[trees],
         )
 
-    def each_part(self, work: Callable[[int, int], None]) -> None:
+    def run_ranges(self, work: Callable[[int, int], None]) -> None:
         """Call `work` with the range of rows of each thread, in all threads."""
         self._run_all(lambda thread: work(self.edges[thread], self.edges[thread + 1]))
 

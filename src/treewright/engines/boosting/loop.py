@@ -24,13 +24,13 @@ from treewright.engines.boosting.search import (
     fill_histograms,
     g_of,
     h_of,
-    join_again,
+    leaf_score,
     merge_histograms,
-    part_by_cut,
-    part_by_set,
+    partition_by_cut,
+    partition_by_set,
     scan_categories,
     scan_numbers,
-    worth,
+    undo_partition,
 )
 from treewright.engines.boosting.workspace import (
     DEPTH,
@@ -118,26 +118,26 @@ def grow_tree(table, shared, local, settings, seed, thread, n_threads, yield_cor
     n_leaves, n_nodes, n_sets = np.int64(1), np.int64(1), ZERO
     if settings.max_leaves > 1 and can_split(local, settings, ZERO):
         search(table, shared, local, settings, seed, ZERO, ZERO, NO, thread, n_threads, yield_core)
-    n_parted = ZERO
+    n_partitions = ZERO
     # If a thread has failed, the others stop, and their results are discarded.
     while n_leaves < settings.max_leaves and load_atomic(shared.barrier, ABANDONED) == 0:
         leaf = next_leaf(leaves, bounds, n_leaves, settings.by_level)
         if leaf < 0:
             break
-        middle = part_leaf(table, local, leaf)
-        n_parted += 1
-        place = n_parted % N_COUNTS
+        middle = partition_leaf(table, local, leaf)
+        n_partitions += 1
+        place = n_partitions % N_COUNTS
         shared.counts[thread, place] = middle - leaves[leaf, LO]
         wait(shared.barrier, n_threads, yield_core)
         n_first = sum_of_threads(shared.counts, place, n_threads)
         if min(n_first, leaves[leaf, N_ROWS] - n_first) < settings.min_rows:
             # If the number of rows is only estimated from the hessian, a side can turn out to be too small.
-            join_again(local.rows, leaves[leaf, LO], middle, leaves[leaf, HI], local.spare)
+            undo_partition(local.rows, leaves[leaf, LO], middle, leaves[leaf, HI], local.spare)
             bounds[leaf, GAIN] = -np.inf
             continue
         local.column_gains[leaves[leaf, COLUMN]] += bounds[leaf, GAIN]
         n_sets = write_node(local, leaf, n_nodes, n_sets)
-        give_birth(table, local, settings, leaf, n_leaves, middle, n_first, n_nodes, len(shared.pool) - 1)
+        add_children(table, local, settings, leaf, n_leaves, middle, n_first, n_nodes, len(shared.pool) - 1)
         n_nodes += 2
         n_leaves += 1
         if n_leaves < settings.max_leaves:
@@ -151,7 +151,7 @@ def grow_tree(table, shared, local, settings, seed, thread, n_threads, yield_cor
 def finish_tree(shared, local, thread, tree, scores, grown):
     """Add a tree's predictions to the scores of the thread's rows, if any, and copy it out of the workspace."""
     if len(scores) > 0:
-        add_answers(local, shared.leaf_of, scores[tree])
+        add_leaf_values(local, shared.leaf_of, scores[tree])
     if thread > 0:
         return
     n_nodes, n_leaves, n_sets = local.ends[0], local.ends[1], local.ends[2]
@@ -235,14 +235,14 @@ def next_leaf(leaves, bounds, n_leaves, by_level):
 
 
 @kernel
-def part_leaf(table, local, leaf):
+def partition_leaf(table, local, leaf):
     """Partition the thread's rows of a leaf by its split."""
     leaves = local.leaves
     codes = table.columns[leaves[leaf, COLUMN]]
     lo, hi = leaves[leaf, LO], leaves[leaf, HI]
     if leaves[leaf, IS_SET] != 0:
-        return part_by_set(codes, local.rows, lo, hi, local.spare, local.sets[leaf])
-    return part_by_cut(codes, local.rows, lo, hi, local.spare, leaves[leaf, CUT], leaves[leaf, MISSING_FIRST] != 0)
+        return partition_by_set(codes, local.rows, lo, hi, local.spare, local.sets[leaf])
+    return partition_by_cut(codes, local.rows, lo, hi, local.spare, leaves[leaf, CUT], leaves[leaf, MISSING_FIRST] != 0)
 
 
 @kernel
@@ -260,7 +260,7 @@ def write_node(local, leaf, child, n_sets):
 
 
 @kernel
-def give_birth(table, local, settings, leaf, second, middle, n_first, child, n_slots):
+def add_children(table, local, settings, leaf, second, middle, n_first, child, n_slots):
     """Turn a leaf that was split into its first child, and add the second child."""
     leaves, bounds = local.leaves, local.bounds
     column, first_sum, slot = leaves[leaf, COLUMN], leaves[leaf, FIRST_SUM], leaves[leaf, SLOT]
@@ -437,7 +437,7 @@ def take_best(shared, local, settings, leaf, place, n_threads):
     for w in range(4):
         local.sets[leaf, w] = shared.proposal_sets[best, place, w]
     both = local.leaves[leaf, SUM]
-    alone = worth(g_of(both, local.layout), h_of(both, local.layout), local.limits[L1], local.limits[L2])
+    alone = leaf_score(g_of(both, local.layout), h_of(both, local.layout), local.limits[L1], local.limits[L2])
     found = shared.gains[best, place]
     gain = 0.5 * (found - alone) * local.scale[0] * (local.scale[0] / local.scale[1])
     if found - alone > 1e-12 * found and gain > settings.min_split_gain:
@@ -524,7 +524,7 @@ def close_leaves(local, n_leaves):
 
 
 @kernel
-def add_answers(local, leaf_of, scores):
+def add_leaf_values(local, leaf_of, scores):
     """Add the leaf values to the scores of the thread's rows."""
     for i in range(np.uint64(len(local.given))):
         row = local.given[i]

@@ -10,13 +10,13 @@ import numpy as np
 
 from treewright.engines.bits import LOW_SIX, NO, ONE, SIX, YES, ZERO, has_bit
 from treewright.engines.boosting.loop import (
+    add_children,
     begin_root,
     choose_columns,
     close_leaves,
     fill_leaf_histogram,
     finish_tree,
-    give_birth,
-    part_leaf,
+    partition_leaf,
     set_leaf_values,
     sum_of_threads,
     tree_of,
@@ -38,12 +38,12 @@ from treewright.engines.boosting.search import (
     chance_gain,
     g_of,
     h_of,
-    join_again,
+    leaf_score,
     least_hessian,
     merge_histograms,
     order_categories,
-    worth,
-    worth_of_two,
+    score_of_two,
+    undo_partition,
 )
 from treewright.engines.boosting.workspace import GAIN, HI, LO, N_COUNTS, N_ROWS, SLOT, SUM
 from treewright.runtime.barrier import ABANDONED, load_atomic, wait
@@ -80,7 +80,7 @@ def grow_oblivious(table, shared, local, settings, seed, thread, n_threads, yiel
     fill_and_subtract(table, shared, local, ZERO, ZERO, NO, thread, n_threads, yield_core)
     order_all(table, shared, local, orders, thread, n_threads)
     n_levels = min(settings.max_depth, np.int64(62))
-    n_parted = ZERO
+    n_partitions = ZERO
     for level in range(n_levels):
         if load_atomic(shared.barrier, ABANDONED) != 0:
             break
@@ -94,20 +94,20 @@ def grow_oblivious(table, shared, local, settings, seed, thread, n_threads, yiel
         local.column_gains[column] += gain
         n_old = n_leaves
         for leaf in range(n_old):
-            middle = part_leaf(table, local, leaf)
-            n_parted += 1
-            place = n_parted % N_COUNTS
+            middle = partition_leaf(table, local, leaf)
+            n_partitions += 1
+            place = n_partitions % N_COUNTS
             shared.counts[thread, place] = middle - local.leaves[leaf, LO]
             wait(shared.barrier, n_threads, yield_core)
             n_first = sum_of_threads(shared.counts, place, n_threads)
             if min(n_first, local.leaves[leaf, N_ROWS] - n_first) < settings.min_rows:
-                join_again(local.rows, local.leaves[leaf, LO], middle, local.leaves[leaf, HI], local.spare)
+                undo_partition(local.rows, local.leaves[leaf, LO], middle, local.leaves[leaf, HI], local.spare)
                 for group in range(local.live_groups.shape[1]):
                     local.live_groups[leaf, group] &= table.groups[group, column]
                 continue
             n_sets = write_node(local, leaf, n_nodes, n_sets)
             second = n_leaves
-            give_birth(table, local, settings, leaf, second, middle, n_first, n_nodes, len(shared.pool))
+            add_children(table, local, settings, leaf, second, middle, n_first, n_nodes, len(shared.pool))
             n_nodes += 2
             n_leaves += 1
             first_is_large = local.leaves[leaf, N_ROWS] >= local.leaves[second, N_ROWS]
@@ -189,7 +189,7 @@ def choose_test(table, shared, local, settings, seed, n_leaves, totals, orders, 
                     )
     shared.gains[thread, 0] = best
     if proposals[COLUMN] >= 0:
-        first_is_heavier = settle_missing(table, shared, local, proposals, n_leaves, orders)
+        first_is_heavier = choose_missing_side(table, shared, local, proposals, n_leaves, orders)
         write_set(proposals, table, orders, first_is_heavier, shared.proposal_sets[thread, 0])
     wait(shared.barrier, n_threads, yield_core)
     winner = ZERO
@@ -221,23 +221,23 @@ def add_gains(local, leaf, n_tests, direction, more_l2, totals):
     # If rows are not counted, this limit has no effect.
     least_rows = np.int64(limits[LEAST_ROWS]) if n_mask != 0 else -size
     l1_regularization, l2_regularization = limits[L1], limits[L2] + more_l2
-    alone = worth(all_g, all_h, l1_regularization, limits[L2])
+    alone = leaf_score(all_g, all_h, l1_regularization, limits[L2])
     for test in range(np.uint64(n_tests)):
         both = up_to[test]
         g, h, n_rows = g_of(both, layout), h_of(both, layout), both & n_mask
         other_g, other_h = all_g - g, all_h - h
-        gain = worth_of_two(g, h, other_g, other_h, l1_regularization, l2_regularization) - alone
+        gain = score_of_two(g, h, other_g, other_h, l1_regularization, l2_regularization) - alone
         gain = (
             gain
             if direction * (g * (other_h + l2_regularization) - other_g * (h + l2_regularization)) >= 0.0
             else -np.inf
         )
-        parts = (h >= least) & (other_h >= least) & (n_rows >= least_rows) & (size - n_rows >= least_rows)
-        totals[test] += gain if parts else 0.0
+        is_split = (h >= least) & (other_h >= least) & (n_rows >= least_rows) & (size - n_rows >= least_rows)
+        totals[test] += gain if is_split else 0.0
 
 
 @kernel
-def settle_missing(table, shared, local, proposals, n_leaves, orders):
+def choose_missing_side(table, shared, local, proposals, n_leaves, orders):
     """Send missing values to the heavier side of a numeric test if there were none; is that the first side?"""
     column = proposals[COLUMN]
     n_codes, start, end = table.n_codes[column], table.start[column], table.start[column + 1]

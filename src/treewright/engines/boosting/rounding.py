@@ -16,7 +16,7 @@ from treewright.engines.boosting.search import (
     LEAST_ROWS,
     N_MASK,
     SMOOTHING,
-    follow_each_other,
+    are_consecutive,
 )
 from treewright.engines.boosting.workspace import ROOT_ROWS, ROOT_SUM, TURN, TURN_BITS
 from treewright.runtime.barrier import wait
@@ -32,10 +32,10 @@ def measure_turns(gradients, hessians, local, sums):
     while first < n_own:
         turn = np.uint64(rows[first]) >> np.uint64(TURN_BITS)
         last = end_of_turn(rows, first, n_own)
-        g = lie_together(gradients, rows, first, last, local.near_turn[0])
-        h = lie_together(hessians, rows, first, last, local.near_turn[1])
-        sums[turn, 0, 0], sums[turn, 2, 1] = sums_of_sizes(g)
-        sums[turn, 0, 1] = sums_of_sizes(h)[0]
+        g = contiguous_values(gradients, rows, first, last, local.near_turn[0])
+        h = contiguous_values(hessians, rows, first, last, local.near_turn[1])
+        sums[turn, 0, 0], sums[turn, 2, 1] = sum_magnitudes(g)
+        sums[turn, 0, 1] = sum_magnitudes(h)[0]
         most, least = h[0], h[0]
         for k in range(np.uint64(len(h))):
             most, least = max(most, h[k]), min(least, h[k])
@@ -45,10 +45,10 @@ def measure_turns(gradients, hessians, local, sums):
 
 
 @kernel
-def lie_together(values, rows, first, last, near):
+def contiguous_values(values, rows, first, last, near):
     """Return the values of some rows as one slice: a view if the rows are consecutive, or else a copy."""
     row, size = np.uint64(rows[first]), last - first
-    if follow_each_other(rows, first, size):
+    if are_consecutive(rows, first, size):
         return values[row : row + size]
     for k in range(size):
         near[k] = values[rows[first + k]]
@@ -56,7 +56,7 @@ def lie_together(values, rows, first, last, near):
 
 
 @kernel
-def sums_of_sizes(values):
+def sum_magnitudes(values):
     """Sum up absolute values and squares, in four partial sums each, because an addition waits for the last one."""
     a = b = c = d = e = f = g = h = 0.0
     size = np.uint64(len(values))
@@ -116,10 +116,10 @@ def round_gradients(shared, local, settings, layouts, tree, seed, thread, n_thre
     alike = most == least
     layout = layouts[0 if n_rows <= np.float64(layouts[0, N_MASK]) and not alike else 1]
     # Rounding can add 1 per row.
-    g_room = 2.0 ** np.float64(63 - layout[G_SHIFT]) - n_rows - 2.0
-    h_room = 2.0 ** np.float64(layout[G_SHIFT] - layout[H_SHIFT]) - n_rows - 2.0
-    g_scale = g_room / max(g_size, 1e-290)
-    h_scale = 1.0 / max(most, 1e-290) if alike else h_room / max(h_size, 1e-290)
+    g_limit = 2.0 ** np.float64(63 - layout[G_SHIFT]) - n_rows - 2.0
+    h_limit = 2.0 ** np.float64(layout[G_SHIFT] - layout[H_SHIFT]) - n_rows - 2.0
+    g_scale = g_limit / max(g_size, 1e-290)
+    h_scale = 1.0 / max(most, 1e-290) if alike else h_limit / max(h_size, 1e-290)
     if thread == 0:
         shared.layout[tree] = layout
         shared.scale[tree, 0], shared.scale[tree, 1] = 1.0 / g_scale, 1.0 / h_scale
@@ -150,9 +150,9 @@ def round_turns(gradients, hessians, local, g_scale, h_scale, layout, seed, pack
     while first < n_own:
         last = end_of_turn(rows, first, n_own)
         row, size = np.uint64(rows[first]), last - first
-        g = lie_together(gradients, rows, first, last, local.near_turn[0])
-        h = lie_together(hessians, rows, first, last, local.near_turn[1])
-        if follow_each_other(rows, first, size):
+        g = contiguous_values(gradients, rows, first, last, local.near_turn[0])
+        h = contiguous_values(hessians, rows, first, last, local.near_turn[1])
+        if are_consecutive(rows, first, size):
             total += round_rows(g, h, rows[first:last], g_scale, h_scale, layout, seed, packed[row : row + size])
         else:
             total += round_rows(g, h, rows[first:last], g_scale, h_scale, layout, seed, local.near_packed)

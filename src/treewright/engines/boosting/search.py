@@ -60,7 +60,7 @@ def fill_histograms(words, n_columns, rows, lo, hi, packed, near, near_words, hi
     for begin in range(np.uint64(lo), np.uint64(hi), np.uint64(CHUNK)):
         size = min(np.uint64(CHUNK), np.uint64(hi) - begin)
         row = np.uint64(rows[begin])
-        if n_trees == 1 and follow_each_other(rows, begin, size):
+        if n_trees == 1 and are_consecutive(rows, begin, size):
             # Consecutive rows are read in place.
             for block in range(n_blocks):
                 place = row * n_blocks + block
@@ -68,7 +68,7 @@ def fill_histograms(words, n_columns, rows, lo, hi, packed, near, near_words, hi
                     words, place, n_blocks, packed[0], row, size, histograms[0, thread], block, n_columns
                 )
             continue
-        bring_near(words, rows, begin, size, np.uint64(hi), packed, near, near_words)
+        copy_chunk(words, rows, begin, size, np.uint64(hi), packed, near, near_words)
         for block in range(n_blocks):
             for tree in range(n_trees):
                 place, first = block * np.uint64(CHUNK), np.uint64(0)
@@ -78,13 +78,13 @@ def fill_histograms(words, n_columns, rows, lo, hi, packed, near, near_words, hi
 
 
 @kernel
-def follow_each_other(rows, first, size):
+def are_consecutive(rows, first, size):
     """Are these rows, which are in the order of the table, consecutive?"""
     return np.uint64(rows[first + size - ONE]) - np.uint64(rows[first]) == size - ONE
 
 
 @kernel
-def bring_near(words, rows, begin, size, end, packed, near, near_words):
+def copy_chunk(words, rows, begin, size, end, packed, near, near_words):
     """Copy the data of some rows to consecutive memory, block by block.
 
     The rows are too far apart for the processor to predict the next addresses. The data of the next chunk is therefore
@@ -189,7 +189,7 @@ def h_of(both, layout):
 
 
 @kernel
-def worth(g, h, l1_regularization, l2_regularization):
+def leaf_score(g, h, l1_regularization, l2_regularization):
     """Compute the score of a leaf with this gradient and hessian: twice the reduction of the loss."""
     if l1_regularization > 0.0:
         g = max(abs(g) - l1_regularization, 0.0)
@@ -197,7 +197,7 @@ def worth(g, h, l1_regularization, l2_regularization):
 
 
 @kernel
-def worth_of_two(g, h, other_g, other_h, l1_regularization, l2_regularization):
+def score_of_two(g, h, other_g, other_h, l1_regularization, l2_regularization):
     """Compute the sum of the scores of two leaves, with one division."""
     if l1_regularization > 0.0:
         g, other_g = max(abs(g) - l1_regularization, 0.0), max(abs(other_g) - l1_regularization, 0.0)
@@ -259,7 +259,7 @@ def rate_cuts(up_to, n_codes, whole, size, direction, layout, limits, gains):
         both = up_to[code]
         g, h, n_rows = g_of(both, layout), h_of(both, layout), both & n_mask
         other_g, other_h = all_g - g, all_h - h
-        gain = worth_of_two(g, h, other_g, other_h, l1_regularization, l2_regularization)
+        gain = score_of_two(g, h, other_g, other_h, l1_regularization, l2_regularization)
         may = (h >= least) & (other_h >= least) & (n_rows >= least_rows) & (size - n_rows >= least_rows)
         may &= direction * (g * (other_h + l2_regularization) - other_g * (h + l2_regularization)) >= 0.0
         gains[code] = gain if may else -np.inf
@@ -316,7 +316,7 @@ def scan_categories(
         if n_mask != 0 and (n_rows < least_rows or size - n_rows < least_rows):
             continue
         g = g_of(both, layout)
-        gain = worth_of_two(g, h, all_g - g, all_h - h, limits[L1], l2_regularization) - chance
+        gain = score_of_two(g, h, all_g - g, all_h - h, limits[L1], l2_regularization) - chance
         if gain > best:
             best, n_first, best_sum = gain, np.int64(p + 1), both
     if n_first == 0:
@@ -342,14 +342,14 @@ def scan_categories(
 
 
 @kernel
-def put_behind(rows, end, spare, n_spare):
+def append_rows(rows, end, spare, n_spare):
     """Copy the rows of the second side behind those of the first side."""
     for i in range(n_spare):
         rows[end + i] = spare[i]
 
 
 @kernel
-def part_by_cut(codes, rows, lo, hi, spare, cut, missing_first):
+def partition_by_cut(codes, rows, lo, hi, spare, cut, missing_first):
     """Move the rows of the first side to the front, in stable order; returns the start of the second side."""
     j, k = np.uint64(lo), np.uint64(0)
     moved = np.uint64(1 if missing_first else 0)
@@ -361,13 +361,13 @@ def part_by_cut(codes, rows, lo, hi, spare, cut, missing_first):
         spare[k] = row
         j += first
         k += ONE - first
-    put_behind(rows, j, spare, k)
+    append_rows(rows, j, spare, k)
     return np.int64(j)
 
 
 @kernel
-def part_by_set(codes, rows, lo, hi, spare, codes_set):
-    """Do the same as `part_by_cut` for a set of categories."""
+def partition_by_set(codes, rows, lo, hi, spare, codes_set):
+    """Do the same as `partition_by_cut` for a set of categories."""
     j, k = np.uint64(lo), np.uint64(0)
     for i in range(np.uint64(lo), np.uint64(hi)):
         row = rows[i]
@@ -377,12 +377,12 @@ def part_by_set(codes, rows, lo, hi, spare, codes_set):
         spare[k] = row
         j += first
         k += ONE - first
-    put_behind(rows, j, spare, k)
+    append_rows(rows, j, spare, k)
     return np.int64(j)
 
 
 @kernel
-def join_again(rows, lo, middle, hi, spare):
+def undo_partition(rows, lo, middle, hi, spare):
     """Undo a partition: merge both sides back into the order of the table."""
     i, n_first = np.uint64(0), np.uint64(middle - lo)
     for k in range(n_first):

@@ -55,13 +55,13 @@ def add_rows(work, weights, sums, keys, start, end):
         row = row_of(keys[i])
         at = np.int64(work.rank[row])
         weight = work.weights[row]
-        part = weight * work.ranked_number[at]
+        product = weight * work.ranked_number[at]
         total += weight
-        total_sum += part
+        total_sum += product
         at += 1
         while at <= size:
             weights[at] += weight
-            sums[at] += part
+            sums[at] += product
             at += at & -at
     return total, total_sum
 
@@ -131,9 +131,9 @@ def sweep_absolute(work, keys, n_groups, with_missing, backward, out):
     for step in range(n_groups):
         j = n_groups - 1 - step if backward else step
         g = work.order[j]
-        weight, part = add_rows(work, weights, sums, keys, work.group_start[g], work.group_start[g + 1])
+        weight, group_sum = add_rows(work, weights, sums, keys, work.group_start[g], work.group_start[g + 1])
         total += weight
-        total_sum += part
+        total_sum += group_sum
         share = portion * (step + 1)
         out[j] = absolute_so_far(work, total + share * missing_total, total_sum + share * missing_sum, share)
 
@@ -213,19 +213,19 @@ def absolute_of_spread_sides(work, n_groups):
             row = work.ranked_row[i]
             for side in range(2):
                 here = work.row_side[row]
-                part = work.weights[row] * (share[side] if here == 2 else np.float64(here == side))
+                row_weight = work.weights[row] * (share[side] if here == 2 else np.float64(here == side))
                 if turn == 1:
-                    impurity += part * abs(work.ranked_number[i] - median[side])
-                elif part > 0.0:
+                    impurity += row_weight * abs(work.ranked_number[i] - median[side])
+                elif row_weight > 0.0:
                     if 2.0 * below[side] < totals[side]:
                         median[side] = work.ranked_number[i]
-                    below[side] += part
+                    below[side] += row_weight
     return impurity
 
 
 @kernel
-def absolute_of_groups(work, keys, n_groups, home):
-    """Compute the weighted impurity of all groups; missing values join group `home`, or form one if it is negative.
+def absolute_of_groups(work, keys, n_groups, missing_group):
+    """Compute the weighted impurity of all groups; missing values join `missing_group`, or form one if it is -1.
 
     If they count for all values, a fraction of them is in every group.
     """
@@ -234,7 +234,7 @@ def absolute_of_groups(work, keys, n_groups, home):
     for g in range(n_groups):
         work.side_total[g] = work.group_weight[g]
         set_side(work, keys, work.group_start[g], work.group_start[g + 1], g)
-    joined = home if home >= 0 else n_groups
+    joined = missing_group if missing_group >= 0 else n_groups
     work.side_total[n_groups] = 0.0
     work.side_total[joined] += work.group_weight[n_groups]
     set_side(work, keys, work.group_start[n_groups], len(keys), joined)

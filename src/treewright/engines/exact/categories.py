@@ -93,13 +93,13 @@ def keep_multiway(work, gain, column, missing_branch):
 
 
 @kernel
-def rate_branches(work, n_groups, home):
-    """Compute the gain of one branch per group, with missing values in that of group `home` unless it is negative."""
+def rate_branches(work, n_groups, missing_group):
+    """Compute the gain of one branch per group, with missing values in `missing_group` unless it is negative."""
     impurity = bits = 0.0
     for g in range(n_groups):
         weight = 0.0
         for k in range(work.n_classes):
-            work.first[k] = work.group_counts[g, k] + (work.missing[k] if g == home else 0.0)
+            work.first[k] = work.group_counts[g, k] + (work.missing[k] if g == missing_group else 0.0)
             weight += work.first[k]
         impurity += impurity_of_classes(work, work.first, weight)
         bits += split_bits(weight, work.weight)
@@ -113,7 +113,7 @@ def rate_branches(work, n_groups, home):
 
 
 @kernel
-def best_home(work, n_groups):
+def best_missing_group(work, n_groups):
     """Return the best group for missing values in a split with one branch per category; of equal ones, the heaviest."""
     missing_weight = 0.0
     for k in range(work.n_classes):
@@ -141,11 +141,11 @@ def search_multiway(work, n_groups, column):
     """Rate the split with one branch per category."""
     if not enough_branches(work, n_groups):
         return
-    home = NONE
+    missing_group = NONE
     if takes_a_side(work) and work.strategy == LEARNED:
-        home = best_home(work, n_groups)
-    gain = rate_branches(work, n_groups, home)
-    branch = work.group_code[home] if home >= 0 else work.group_code[heaviest_group(work, n_groups)]
+        missing_group = best_missing_group(work, n_groups)
+    gain = rate_branches(work, n_groups, missing_group)
+    branch = work.group_code[missing_group] if missing_group >= 0 else work.group_code[heaviest_group(work, n_groups)]
     keep_multiway(work, gain, column, branch)
 
 

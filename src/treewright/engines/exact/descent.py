@@ -65,10 +65,12 @@ def way_out(
 
 
 @kernel
-def ask_surrogates(node, row, values, asked, threshold, low_branch, high_branch, maps, category_sets, n_categories):
+def branch_by_surrogates(
+    node, row, values, columns, threshold, low_branch, high_branch, maps, category_sets, n_categories
+):
     """Return the branch by the first surrogate that can decide it, -1 if none can."""
-    for k in range(asked.shape[1]):
-        column = asked[node, k]
+    for k in range(columns.shape[1]):
+        column = columns[node, k]
         if column < 0:
             break
         value = values[row, column]
@@ -103,10 +105,10 @@ def descend(
     n_categories,
     unseen,
     waiting_node,
-    waiting_part,
+    waiting_fraction,
     ends,
     nodes,
-    parts,
+    fractions,
 ):
     """Write the nodes where each row ends, and the fraction of the row; returns their number, -1 if they do not fit.
 
@@ -118,10 +120,10 @@ def descend(
     for row in range(len(values)):
         n_waiting = np.int64(1)
         waiting_node[0] = 0
-        waiting_part[0] = 1.0
+        waiting_fraction[0] = 1.0
         while n_waiting > 0:
             n_waiting -= 1
-            node, part = waiting_node[n_waiting], waiting_part[n_waiting]
+            node, fraction = waiting_node[n_waiting], waiting_fraction[n_waiting]
             branch = np.int64(0)
             while kind[node] != 0:
                 tested = column[node]
@@ -129,7 +131,7 @@ def descend(
                 branch = NONE
                 unknown = np.isnan(value) or (unseen == UNSEEN_AS_MISSING and n_categories[tested] > 0 and value < 0)
                 if unknown and surrogate_column.shape[1] > 0:
-                    branch = ask_surrogates(
+                    branch = branch_by_surrogates(
                         node,
                         row,
                         values,
@@ -168,13 +170,13 @@ def descend(
                     child = first_child[node] + b
                     if share[child] > 0.0:
                         waiting_node[n_waiting] = child
-                        waiting_part[n_waiting] = part * share[child]
+                        waiting_fraction[n_waiting] = fraction * share[child]
                         n_waiting += 1
                 continue
             if n_entries == len(nodes):
                 return NONE
             nodes[n_entries] = node
-            parts[n_entries] = part
+            fractions[n_entries] = fraction
             n_entries += 1
         ends[row] = n_entries
     return n_entries

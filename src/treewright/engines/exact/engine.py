@@ -121,14 +121,14 @@ def grow_tree(
         rows_of_file=rows_of_file,
     )
     try:
-        parts = grow_parts(run, data, recipe, seed, n_threads)
+        subtrees = grow_subtrees(run, data, recipe, seed, n_threads)
     except RefusedError as refused:
         assert own is not None
         raise own.error(refused.figures) from None
-    return number_level_by_level(join_parts(*parts), data)
+    return number_level_by_level(join_subtrees(*subtrees), data)
 
 
-class Part(NamedTuple):
+class Subtree(NamedTuple):
     """The result of the growth loop: a tree, or a subtree."""
 
     kind: np.ndarray
@@ -159,9 +159,9 @@ class Part(NamedTuple):
     deferred: np.ndarray
 
 
-def grow_part(
+def grow_subtree(
     run: Run, data: Data, recipe: Recipe, place: tuple[int, int, int, np.uint64], deferred_sizes: tuple[int, int]
-) -> tuple[Part, Data]:
+) -> tuple[Subtree, Data]:
     """Grow the tree of some rows, given their start and end, their depth and their seed.
 
     Nodes with more rows than the first of the sizes and at most the second are deferred. Their rows are in the table
@@ -178,14 +178,14 @@ def grow_part(
     if has_refused(arrays):
         raise RefusedError(arrays.own_workspace[len(arrays.own_workspace) // 2 + 1 :])
     n_nodes = int(arrays.progress[N_NODES])
-    per_node = [getattr(arrays, f"node_{name}")[:n_nodes].copy() for name in Part._fields[:-2]]
+    per_node = [getattr(arrays, f"node_{name}")[:n_nodes].copy() for name in Subtree._fields[:-2]]
     set_words = arrays.set_words[: int(arrays.progress[N_SET_WORDS])].copy()
     deferred = arrays.deferred[: int(arrays.progress[N_DEFERRED])].copy()
     moved = data._replace(rows=arrays.rows, keys=arrays.keys, shares=arrays.shares)
-    return Part._make([*per_node, set_words, deferred]), moved
+    return Subtree._make([*per_node, set_words, deferred]), moved
 
 
-def grow_parts(run: Run, data: Data, recipe: Recipe, seed: int, n_threads: int) -> tuple[list[int], list[Part]]:
+def grow_subtrees(run: Run, data: Data, recipe: Recipe, seed: int, n_threads: int) -> tuple[list[int], list[Subtree]]:
     """Grow the top of the tree, then the subtrees; returns the node that each subtree replaces, and all of them.
 
     The subtrees work on separate rows, so they can grow at the same time. The tree does not depend on how it was
@@ -196,21 +196,21 @@ def grow_parts(run: Run, data: Data, recipe: Recipe, seed: int, n_threads: int) 
     # If rows are divided, nodes become smaller slowly, and the top of the tree would be most of the work.
     largest = n_rows * 3 // 4 if len(data.shares) else n_rows // (2 * n_threads)
     sizes = (0, 0) if whole else (n_rows // 64, largest)
-    top, moved = grow_part(run, data, recipe, (0, n_rows, 0, np.uint64(seed)), sizes)
+    top, moved = grow_subtree(run, data, recipe, (0, n_rows, 0, np.uint64(seed)), sizes)
 
-    def grow_below(node: int) -> Part:
+    def grow_below(node: int) -> Subtree:
         place = (int(top.lo[node]), int(top.hi[node]), int(top.depth[node]), top.seed[node])
         if len(data.shares) == 0:
-            return grow_part(run, moved, recipe, place, (0, 0))[0]
+            return grow_subtree(run, moved, recipe, place, (0, 0))[0]
         size = place[1] - place[0]
-        return grow_part(run, _alone(moved, *place[:2]), recipe, (0, size, *place[2:]), (0, 0))[0]
+        return grow_subtree(run, _alone(moved, *place[:2]), recipe, (0, size, *place[2:]), (0, 0))[0]
 
     # The largest is first, so that no thread is left with a large one at the end.
-    hangs_from = sorted((int(node) for node in top.deferred), key=lambda node: top.lo[node] - top.hi[node])
-    parts = run_parallel(grow_below, hangs_from, n_threads)
-    for node, part in zip(hangs_from, parts, strict=True):
-        part.share[0] = top.share[node]
-    return hangs_from, [top, *parts]
+    attached_to = sorted((int(node) for node in top.deferred), key=lambda node: top.lo[node] - top.hi[node])
+    subtrees = run_parallel(grow_below, attached_to, n_threads)
+    for node, subtree in zip(attached_to, subtrees, strict=True):
+        subtree.share[0] = top.share[node]
+    return attached_to, [top, *subtrees]
 
 
 def _alone(data: Data, lo: int, hi: int) -> Data:
@@ -225,24 +225,24 @@ def _alone(data: Data, lo: int, hi: int) -> Data:
     )
 
 
-def join_parts(hangs_from: list[int], parts: list[Part]) -> Part:
+def join_subtrees(attached_to: list[int], subtrees: list[Subtree]) -> Subtree:
     """Concatenate all nodes in one set of arrays; the root of each subtree replaces the node it hangs from."""
-    sizes = [len(part.kind) for part in parts]
+    sizes = [len(subtree.kind) for subtree in subtrees]
     first_node = np.cumsum(sizes) - sizes
-    word_counts = [len(part.set_words) for part in parts]
+    word_counts = [len(subtree.set_words) for subtree in subtrees]
     first_word = np.cumsum(word_counts) - word_counts
-    whole = Part(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+    whole = Subtree(*(np.concatenate(arrays) for arrays in zip(*subtrees, strict=True)))
     whole.first_child[:] += np.repeat(first_node, sizes).astype(np.int32)
     shift = np.repeat(first_word, sizes)
     for starts in (whole.set_start, whole.surrogate_map.T):
         starts[...] = np.where(starts >= 0, starts + shift, starts)
-    for node, root in zip(hangs_from, first_node[1:], strict=True):
-        for array in whole[: Part._fields.index("set_words")]:
+    for node, root in zip(attached_to, first_node[1:], strict=True):
+        for array in whole[: Subtree._fields.index("set_words")]:
             array[node] = array[root]
     return whole
 
 
-def number_level_by_level(tree: Part, data: Data) -> GrownTree:
+def number_level_by_level(tree: Subtree, data: Data) -> GrownTree:
     """Number the nodes level by level, which does not depend on how the tree was divided during growth."""
     order = _level_order(tree.first_child, tree.n_children)
     place = np.empty(len(tree.kind), dtype=np.int32)
@@ -252,20 +252,20 @@ def number_level_by_level(tree: Part, data: Data) -> GrownTree:
     first_child = np.zeros(len(order), dtype=np.int32)
     first_child[inner] = place[tree.first_child[order[inner]]]
     weight = tree.weight[order]
-    asked = tree.surrogate_column[order]
+    surrogate_column = tree.surrogate_column[order]
     set_start, category_sets = _gather_sets(tree.set_start[order], column, tree.set_words, data.n_codes)
     surrogates = None
-    if asked.size:
+    if surrogate_column.size:
         map_start, maps = _gather_maps(tree.surrogate_map[order].ravel(), tree.set_words)
         map_start[map_start >= 0] += len(category_sets)
         category_sets = np.concatenate([category_sets, maps])
         surrogates = GrownSurrogates(
-            column=asked,
+            column=surrogate_column,
             threshold=_surrogate_thresholds(tree, order, data),
-            low_branch=np.where(asked >= 0, tree.surrogate_low[order], 0),
-            high_branch=np.where(asked >= 0, tree.surrogate_high[order], 0),
-            map_start=map_start.reshape(asked.shape),
-            agreement=np.where(asked >= 0, tree.surrogate_agreement[order], 0.0),
+            low_branch=np.where(surrogate_column >= 0, tree.surrogate_low[order], 0),
+            high_branch=np.where(surrogate_column >= 0, tree.surrogate_high[order], 0),
+            map_start=map_start.reshape(surrogate_column.shape),
+            agreement=np.where(surrogate_column >= 0, tree.surrogate_agreement[order], 0.0),
             majority=tree.majority[order],
         )
     return GrownTree(
@@ -287,7 +287,7 @@ def number_level_by_level(tree: Part, data: Data) -> GrownTree:
     )
 
 
-def _surrogate_thresholds(tree: Part, order: np.ndarray, data: Data) -> np.ndarray:
+def _surrogate_thresholds(tree: Subtree, order: np.ndarray, data: Data) -> np.ndarray:
     """Return the midpoints between the values on both sides of the surrogates' cuts, NaN if there is none."""
     column, cut, after = tree.surrogate_column[order], tree.surrogate_cut[order], tree.surrogate_after[order]
     thresholds = np.full(column.shape, np.nan)

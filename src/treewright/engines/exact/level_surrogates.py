@@ -28,13 +28,13 @@ class LevelSurrogate:
     codes: np.ndarray  # of a categorical column: the categories with a branch, in order, and the branch of each
     ways: np.ndarray
 
-    def ask(self, values: np.ndarray) -> np.ndarray:
+    def branches_of(self, values: np.ndarray) -> np.ndarray:
         """Return the branch of each of these values, -1 if it has none."""
         if len(self.codes) == 0:
             return np.where(np.isnan(values), -1, np.where(values <= self.threshold, self.low, self.high))
         place = np.searchsorted(self.codes, values)  # NaN is last
-        told = self.codes[np.minimum(place, len(self.codes) - 1)] == values
-        return np.where(told, self.ways[np.minimum(place, len(self.codes) - 1)], -1)
+        is_known = self.codes[np.minimum(place, len(self.codes) - 1)] == values
+        return np.where(is_known, self.ways[np.minimum(place, len(self.codes) - 1)], -1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,21 +45,21 @@ class LevelSurrogates:
     heaviest: int
     majority: float  # the share of rows with a value in that branch
 
-    def settle(self, values: np.ndarray, way: np.ndarray, n_ways: int) -> np.ndarray:
+    def branches_of_rows(self, values: np.ndarray, way: np.ndarray, n_ways: int) -> np.ndarray:
         """Return the branch of every row: by its value, by the first surrogate with a branch, or that of most rows."""
-        settled = np.array(way, dtype=np.int64)
+        branches = np.array(way, dtype=np.int64)
         for surrogate in self.found:
-            left = np.flatnonzero(settled == n_ways)
-            told = surrogate.ask(values[left, surrogate.column])
-            settled[left[told >= 0]] = told[told >= 0]
-        settled[settled == n_ways] = self.heaviest
-        return settled
+            left = np.flatnonzero(branches == n_ways)
+            found = surrogate.branches_of(values[left, surrogate.column])
+            branches[left[found >= 0]] = found[found >= 0]
+        branches[branches == n_ways] = self.heaviest
+        return branches
 
 
 def find_level_surrogates(
-    run: Run, data: Data, lines: np.ndarray, way: np.ndarray, n_ways: int, asked: int
+    run: Run, data: Data, lines: np.ndarray, way: np.ndarray, n_ways: int, tested: int
 ) -> LevelSurrogates:
-    """Find the surrogates of a split by the column `asked`, for rows that are sorted in one line per column.
+    """Find the surrogates of a split by the column `tested`, for rows that are sorted in one line per column.
 
     `way` contains the branch of each row of the table, or `n_ways` if its value is missing.
     """
@@ -73,7 +73,7 @@ def find_level_surrogates(
         lines,
         known,
         data.is_number,
-        asked,
+        tested,
         rows,
         way.astype(np.uint32),
         data.weights,
@@ -101,7 +101,7 @@ def lines_of(data: Data) -> np.ndarray:
     return data.keys[: len(data.n_codes)]
 
 
-def part_lines(lines: np.ndarray, taken: np.ndarray) -> np.ndarray:
+def select_lines(lines: np.ndarray, taken: np.ndarray) -> np.ndarray:
     """Return the sorted columns of some rows; `taken` is a flag per row of the table."""
     return np.array([line[taken[rows_of(line)]] for line in lines])
 
@@ -147,7 +147,7 @@ def gather_level_surrogates(
             column[index, k], agreement[index, k] = found.column, found.agreement
             threshold[index, k], low[index, k], high[index, k] = found.threshold, found.low, found.high
             if len(found.codes):
-                map_start[index, k] = first_word + sum(len(part) for part in words)
+                map_start[index, k] = first_word + sum(len(words_of_map) for words_of_map in words)
                 pairs = np.column_stack([found.codes, found.ways]).ravel()
                 words.append(np.concatenate([[len(found.codes)], pairs]).astype(np.uint64))
     majority = np.array([0.0 if split is None else split.majority for split in splits])

@@ -25,7 +25,7 @@ class Entries:
         first = np.append(0, np.cumsum(np.bincount(rows, minlength=n_rows)))
         return cls(first if len(rows) > n_rows else np.empty(0, np.int64), rows, nodes, weights)
 
-    def part(self, side: np.ndarray) -> Entries:
+    def move_down(self, side: np.ndarray) -> Entries:
         """Move every entry to one of the two children of its node."""
         return Entries(self.first, self.rows, 2 * self.nodes + side, self.weights)
 

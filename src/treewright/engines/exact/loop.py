@@ -30,7 +30,7 @@ from treewright.engines.exact.partition import (
     take_shares,
 )
 from treewright.engines.exact.search import measure_classes, measure_numbers, search_node
-from treewright.engines.exact.surrogates import find_surrogates, settle_missing
+from treewright.engines.exact.surrogates import assign_missing, find_surrogates
 from treewright.engines.exact.workspace import add_node, close_work, open_work
 from treewright.engines.missing_values import OWN_BRANCH, SPREADS, SURROGATE
 from treewright.runtime.draws import draw_below, seed_of_branch
@@ -78,7 +78,7 @@ def rows_in(work, lo, hi):
 
 
 @kernel
-def stand_at(work, node, numbers):
+def enter_node(work, node, numbers):
     """Make a measured node the current one of the search."""
     lo, hi = work.node_lo[node], work.node_hi[node]
     work.lo, work.hi = lo, hi
@@ -142,7 +142,7 @@ def keep_set(work, node, slot):
 def find_split(work, node, numbers, extras):
     """Search a measured node for its split and store it; False if it remains a leaf."""
     take_shares(work, node)
-    stand_at(work, node, numbers)
+    enter_node(work, node, numbers)
     search_node(work, work.node_seed[node], numbers)
     if work.filled == 0:
         return False
@@ -203,7 +203,7 @@ def divide(work, node, numbers, extras):
     n_children = np.int64(work.node_n_children[node])
     if extras is not None and work.strategy == SURROGATE:
         find_surrogates(work, node)
-        settle_missing(work, node)
+        assign_missing(work, node)
     n_missing = work.sizes[n_children]
     divide_rows(work, node)
     if work.target_line >= 0:
@@ -306,7 +306,7 @@ def defer(work, node):
 
 
 @kernel
-def settle(work, node, defer_above, defer_below, numbers, extras):
+def search_or_defer(work, node, defer_above, defer_below, numbers, extras):
     """Find the split of a node and push it onto the heap, or defer it if its size is in the range."""
     work.node_kind[node] = LEAF_NODE
     if defer_above < work.node_hi[node] - work.node_lo[node] <= defer_below:
@@ -322,7 +322,7 @@ def begin(work, lo, hi, depth, seed, numbers, extras):
     work.n_leaves = 1
     take_shares(work, root)
     if measure(work, root, numbers):
-        settle(work, root, ZERO, ZERO, numbers, extras)
+        search_or_defer(work, root, ZERO, ZERO, numbers, extras)
 
 
 @entry
@@ -346,9 +346,9 @@ def grow(
         node = work.heap[0]
         n_children = np.int64(work.node_n_children[node])
         n_words = words_of_sets(work, n_children)
-        no_room = work.n_nodes + n_children > len(work.node_kind)
+        is_full = work.n_nodes + n_children > len(work.node_kind)
         rows_wanted = prepare_division(work, node) - len(work.rows)
-        if no_room or work.n_set_words + n_words > len(work.set_words) or rows_wanted > 0:
+        if is_full or work.n_set_words + n_words > len(work.set_words) or rows_wanted > 0:
             close_work(work, n_children, n_words, rows_wanted)
             return
         node = pop(work)
@@ -359,5 +359,5 @@ def grow(
         first = divide(work, node, numbers, extras)
         for child in range(first, first + n_children):
             if work.node_kind[child] == OPEN_NODE:
-                settle(work, child, defer_above, defer_below, numbers, extras)
+                search_or_defer(work, child, defer_above, defer_below, numbers, extras)
     close_work(work, ZERO, ZERO, ZERO)

@@ -17,7 +17,7 @@ from treewright.engines.criteria import (
     join_moments,
     moments_impurity,
 )
-from treewright.engines.exact.impurity import ask_all, impurity_of_moments
+from treewright.engines.exact.impurity import evaluate_all, impurity_of_moments
 from treewright.engines.exact.layout import LINE, label_of
 from treewright.engines.exact.slots import keep_cut, slot_floor, tie_width
 from treewright.engines.exact.thresholds import (
@@ -108,7 +108,7 @@ def measure_queue(work, n_sides):
                 # instead.
                 for k in range(n_classes):
                     figures[side * n_classes + k] = totals[k]
-    ask_all(work, figures, np.int64(n_sides))
+    evaluate_all(work, figures, np.int64(n_sides))
     for side in range(n_sides):
         impurities[side] *= weights[side]
 
@@ -249,7 +249,7 @@ def measure_sides(work, start, n_waiting, out, at, backward):
                 weights[c], means[c], squares[c] = moments[0], moments[1], moments[2]
     for c in range(n):
         squares[c] /= weights[c]
-    ask_all(work, work.figures[start:], n)
+    evaluate_all(work, work.figures[start:], n)
     for c in range(n):
         out[at + step * c] = side_weights[c] * impurities[c]
     return at + step * n

@@ -45,7 +45,7 @@ from treewright.engines.missing_values import OWN_BRANCH
 from treewright.runtime.jit import kernel
 
 # Absolute error: with more categories than this, missing values join the heaviest instead of the best.
-MOST_HOMES = 64
+MOST_MISSING_GROUPS = 64
 
 
 @kernel
@@ -441,13 +441,13 @@ def rate_single_numbers(work, keys, n_groups, column):
 
 
 @kernel
-def impurity_of_branches(work, keys, n_groups, home):
-    """Compute the weighted impurity of one branch per group, missing values in group `home` unless it is negative."""
+def impurity_of_branches(work, keys, n_groups, missing_group):
+    """Compute the weighted impurity of one branch per group, missing values in `missing_group` unless it is -1."""
     if work.criterion == ABSOLUTE_ERROR:
-        return absolute_of_groups(work, keys, n_groups, home) - work.missing_impurity
+        return absolute_of_groups(work, keys, n_groups, missing_group) - work.missing_impurity
     impurity = 0.0
     for g in range(n_groups):
-        impurity += branch_impurity(work, n_groups, g, g == home)
+        impurity += branch_impurity(work, n_groups, g, g == missing_group)
     return impurity
 
 
@@ -466,10 +466,10 @@ def branch_impurity(work, n_groups, g, with_missing):
 
 
 @kernel
-def best_number_home(work, keys, n_groups):
+def best_number_missing_group(work, keys, n_groups):
     """Return the best group for missing values in a split with one branch per category; of equal ones, the heaviest."""
     largest = heaviest_group(work, n_groups)
-    if work.criterion == ABSOLUTE_ERROR and n_groups > MOST_HOMES:
+    if work.criterion == ABSOLUTE_ERROR and n_groups > MOST_MISSING_GROUPS:
         return largest
     best, least = largest, np.inf
     for turn in range(-1, n_groups):
@@ -488,9 +488,9 @@ def search_number_multiway(work, keys, n_groups, column):
     """Rate the split with one branch per category."""
     if not enough_branches(work, n_groups):
         return
-    home = best_number_home(work, keys, n_groups) if takes_a_side(work) else NONE
-    impurity = impurity_of_branches(work, keys, n_groups, home)
-    branch = work.group_code[home] if home >= 0 else work.group_code[heaviest_group(work, n_groups)]
+    missing_group = best_number_missing_group(work, keys, n_groups) if takes_a_side(work) else NONE
+    impurity = impurity_of_branches(work, keys, n_groups, missing_group)
+    branch = work.group_code[missing_group] if missing_group >= 0 else work.group_code[heaviest_group(work, n_groups)]
     if impurity < np.inf:
         keep_multiway(work, work.base - impurity, column, branch)
 

@@ -91,7 +91,7 @@ def divide_level(
         level = replace(
             level, level_surrogates=level_surrogates, missing_branch=np.full(n_nodes, level_surrogates.heaviest)
         )
-        side = level_surrogates.settle(values, side, 2)
+        side = level_surrogates.branches_of_rows(values, side, 2)
     elif recipe.strategy == OWN_BRANCH:
         missing_to = split.missing_to if (side == 2).any() else _heavier_side(data, side)
         level = replace(level, missing_branch=np.full(n_nodes, missing_to))
@@ -100,7 +100,7 @@ def divide_level(
         better = _better_sides(data, entries, level, side, recipe.criterion)
         level = replace(level, missing_branch=better)
         side = np.where(side == 2, better[entries.nodes], side)
-    return level, entries.part(side), np.zeros(2 * n_nodes)
+    return level, entries.move_down(side), np.zeros(2 * n_nodes)
 
 
 def _codes_of(data: Data, column: int) -> np.ndarray:

@@ -37,7 +37,7 @@ MOST_CALLEES = 32
 
 _kept: dict[Any, Callback] = {}
 # functions that Numba cannot compile, for which a warning was given
-_hopeless: weakref.WeakSet[Any] = weakref.WeakSet()
+_uncompilable: weakref.WeakSet[Any] = weakref.WeakSet()
 _lock = threading.Lock()
 
 
@@ -86,14 +86,14 @@ class OwnCriterion:
             given = figures[place * size : (place + 1) * size] if self.of_classes else figures[place::LINE][:size]
             impurities[place] = math.inf
             with suppress(Exception):
-                impurity = float(self.answer(given.copy()))
+                impurity = float(self.evaluate(given.copy()))
                 impurities[place] = impurity if math.isfinite(impurity) else math.inf
             if impurities[place] == math.inf:
                 if workspace[size] == 0.0:
                     workspace[size + 1 :] = given
                 workspace[size] = 1.0
 
-    def answer(self, figures: np.ndarray) -> Any:
+    def evaluate(self, figures: np.ndarray) -> Any:
         """Call the function, and return its result without checks."""
         return self.function(figures) if self.of_classes else self.function(*figures)
 
@@ -105,7 +105,7 @@ class OwnCriterion:
             assert numbers is not None
             mean = np.average(numbers, weights=weights)
             figures = np.array([weights.sum(), mean, np.average((numbers - mean) ** 2, weights=weights)])
-        impurity = self._judge(figures)
+        impurity = self._check_result(figures)
         if isinstance(impurity, str):
             raise ValueError(impurity)
         return impurity
@@ -114,34 +114,34 @@ class OwnCriterion:
         """Return the exception to raise after the function did not return a finite number for these figures."""
         if "callback" in self.__dict__ and self.callback.interrupts:
             return self.callback.interrupts[0]
-        complaint = self._judge(figures)
+        complaint = self._check_result(figures)
         if isinstance(complaint, str):
             return ValueError(complaint)
         if not self.callback.is_compiled:
             return KeyboardInterrupt()  # interrupted before it could return a result
         return ValueError(
-            f"criterion {self.name!r} returns no finite number for {self._tell(figures)} when compiled by Numba, "
+            f"criterion {self.name!r} returns no finite number for {self._describe(figures)} when compiled by Numba, "
             f"and {complaint} in plain Python; it must return the same in both"
         )
 
-    def _judge(self, figures: np.ndarray) -> float | str:
+    def _check_result(self, figures: np.ndarray) -> float | str:
         """Return the impurity by the function for these figures, or the error message if the result is not valid."""
-        told, finite = self._tell(figures), "it must return a finite number for every node, pure ones too"
+        described, finite = self._describe(figures), "it must return a finite number for every node, pure ones too"
         try:
             with np.errstate(all="ignore"):
-                answer = self.answer(figures.copy())
+                result = self.evaluate(figures.copy())
         except Exception as problem:
             words = " ".join(str(problem).split())
-            return f"criterion {self.name!r} raises {type(problem).__name__} ({words}) for {told}; {finite}"
-        if not isinstance(answer, Real):
-            shown = " ".join(repr(answer).split())
+            return f"criterion {self.name!r} raises {type(problem).__name__} ({words}) for {described}; {finite}"
+        if not isinstance(result, Real):
+            shown = " ".join(repr(result).split())
             shown = shown if len(shown) <= 80 else f"{shown[:77]}..."
-            return f"criterion {self.name!r} returns {shown} for {told}; it must return one number, the impurity"
-        if not math.isfinite(answer):
-            return f"criterion {self.name!r} returns {float(answer)} for {told}; {finite}"
-        return float(answer)
+            return f"criterion {self.name!r} returns {shown} for {described}; it must return one number, the impurity"
+        if not math.isfinite(result):
+            return f"criterion {self.name!r} returns {float(result)} for {described}; {finite}"
+        return float(result)
 
-    def _tell(self, figures: np.ndarray) -> str:
+    def _describe(self, figures: np.ndarray) -> str:
         shown = [f"{figure:.6g}" for figure in figures[:10]]
         if not self.of_classes:
             return f"the weight {shown[0]}, mean {shown[1]} and variance {shown[2]}"
@@ -158,12 +158,12 @@ class OwnCriterion:
         with _lock:
             if self._key in _kept:
                 return _kept[self._key]
-            if _is_hopeless(self.function):
+            if _is_uncompilable(self.function):
                 return self._call_back()
             try:
                 found = self._compile()
             except Exception as problem:
-                self._despair(compile_error(problem))
+                self._warn_uncompiled(compile_error(problem))
                 return self._call_back()
             if self._key is not None:
                 _kept[self._key] = found
@@ -192,10 +192,10 @@ class OwnCriterion:
             code = compile_callback(functions_of(self.function), self.n_figures, line=0 if self.of_classes else LINE)
         return Callback(code.address, code, is_compiled=True)
 
-    def _despair(self, reason: str) -> None:
+    def _warn_uncompiled(self, reason: str) -> None:
         """Warn once that a function is slow, and why."""
         with suppress(TypeError):
-            _hopeless.add(self.function)
+            _uncompilable.add(self.function)
         warnings.warn(
             f"criterion {self.name!r} runs as plain Python, which is slow, because Numba cannot compile it: {reason}",
             stacklevel=2,
@@ -205,9 +205,9 @@ class OwnCriterion:
         """Return the plain function at an address; it stores interrupts, because machine code cannot raise them."""
         interrupts: list[BaseException] = []
 
-        def call(figures_at: int, room_at: int, answers_at: int, count: int) -> None:
+        def call(figures_at: int, workspace_at: int, impurities_at: int, count: int) -> None:
             size = self.n_figures
-            workspace, impurities = _numbers_at(room_at, 2 * size + 1), _numbers_at(answers_at, count)
+            workspace, impurities = _numbers_at(workspace_at, 2 * size + 1), _numbers_at(impurities_at, count)
             figures = _numbers_at(figures_at, count * size if self.of_classes else 2 * LINE + count)
             try:
                 if interrupts:
@@ -256,9 +256,9 @@ def takes(function: Callable[..., Any], n_arguments: int) -> bool:
     return True
 
 
-def _is_hopeless(function: Any) -> bool:
+def _is_uncompilable(function: Any) -> bool:
     try:
-        return function in _hopeless
+        return function in _uncompilable
     except TypeError:
         return False  # an object that cannot be remembered
 
@@ -302,7 +302,7 @@ def _comparable(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.dtype.str, value.shape, value.tobytes()
     if isinstance(value, tuple):
-        return tuple(_comparable(part) for part in value)
+        return tuple(_comparable(item) for item in value)
     return type(value), value
 
 
@@ -318,5 +318,7 @@ def _enclosed_by(function: types.FunctionType) -> list[Any]:
 
 def _names_in(code: types.CodeType) -> list[str]:
     """List the names of globals and attributes in some code, and in the comprehensions and lambdas within it."""
-    inner = [name for part in code.co_consts if isinstance(part, types.CodeType) for name in _names_in(part)]
+    inner = [
+        name for constant in code.co_consts if isinstance(constant, types.CodeType) for name in _names_in(constant)
+    ]
     return [*code.co_names, *inner]

@@ -69,11 +69,11 @@ def mark_branches(work, node):
             branch[row] = to
         else:
             side[row] = to
-    work.n_missing_here = count_gaps(work, node, column) if work.has_missing[column] else ZERO
+    work.n_missing_here = count_missing_rows(work, node, column) if work.has_missing[column] else ZERO
 
 
 @kernel
-def count_gaps(work, node, column):
+def count_missing_rows(work, node, column):
     """Count the rows of a node with a missing value in this column."""
     n_missing = ZERO
     wide, missing_code = work.is_wide[column], work.n_codes[column]
@@ -206,7 +206,7 @@ def find_starts(work, n_branches):
 
 
 @kernel
-def part_keys(line, lo, hi, side, spare):
+def partition_keys(line, lo, hi, side, spare):
     """Partition one sorted column in two, stably; writing to both sides avoids a branch."""
     left, right = np.uint64(lo), np.uint64(0)
     for i in range(np.uint64(lo), np.uint64(hi)):
@@ -221,7 +221,7 @@ def part_keys(line, lo, hi, side, spare):
 
 
 @kernel
-def part_rows(rows, lo, hi, side, spare):
+def partition_rows(rows, lo, hi, side, spare):
     """Partition the row list in two, stably."""
     left, right = np.uint64(lo), np.uint64(0)
     for i in range(np.uint64(lo), np.uint64(hi)):
@@ -244,8 +244,8 @@ def divide_rows(work, node):
     lo, hi = work.node_lo[node], work.node_hi[node]
     rows, spare = work.rows, work.spare
     if work.node_kind[node] != MULTIWAY_SPLIT:
-        part_rows(rows, lo, hi, work.side, spare)
-        part_shares(work, lo, hi)
+        partition_rows(rows, lo, hi, work.side, spare)
+        reorder_shares(work, lo, hi)
         return
     find_starts(work, work.node_n_children[node])
     for i in range(lo, hi):
@@ -254,11 +254,11 @@ def divide_rows(work, node):
         work.starts[to] += 1
     for i in range(lo, hi):
         rows[i] = np.uint32(spare[i - lo])
-    part_shares(work, lo, hi)
+    reorder_shares(work, lo, hi)
 
 
 @kernel
-def part_shares(work, lo, hi):
+def reorder_shares(work, lo, hi):
     """Restore the shares to the order of the rows."""
     if len(work.shares) == 0:
         return
@@ -276,7 +276,7 @@ def divide_line(work, node, index):
     lo, hi = work.node_lo[node], work.node_hi[node]
     line, spare = work.keys[index], work.spare
     if work.node_kind[node] != MULTIWAY_SPLIT:
-        part_keys(line, lo, hi, work.side, spare)
+        partition_keys(line, lo, hi, work.side, spare)
         return
     find_starts(work, work.node_n_children[node])
     for i in range(lo, hi):

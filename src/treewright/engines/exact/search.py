@@ -29,8 +29,8 @@ from treewright.engines.exact.numbers import (
 )
 from treewright.engines.exact.quinlan import choose_column, known_weight, least_side, note_column, scan_two_classes
 from treewright.engines.exact.thresholds import (
-    can_hurry,
     count_missing,
+    has_hot_loop,
     leaves_missing_out,
     scan_counts_classes,
     scan_counts_two_classes,
@@ -273,7 +273,7 @@ def search_classes(work, column):
         count_classes(work, column)
         if not work.is_number[column]:
             search_categories(work, group_counts(work, work.n_codes[column]), column)
-        elif can_hurry(work):
+        elif has_hot_loop(work):
             scan_counts_two_classes(work, column)
         elif not work.quinlan and rates_many_cuts(work):
             scan_counts_many(work, column)
@@ -286,7 +286,7 @@ def search_classes(work, column):
         return
     if not work.is_number[column]:
         search_categories(work, group_keys(work, keys), column)
-    elif can_hurry(work):
+    elif has_hot_loop(work):
         scan_keys_two_classes(work, keys, column)
     elif work.quinlan and work.n_classes == 2 and (work.n_missing == 0 or leaves_missing_out(work)):
         scan_two_classes(work, keys, column)

@@ -26,39 +26,39 @@ NO_BETTER = 1e-10
 
 
 @kernel
-def look_ahead(keys, way, weights, n_ways, tally, ahead_weight, ahead_way):
+def look_ahead(keys, way, weights, n_ways, way_weights, ahead_weight, ahead_way):
     """Find for each position of a sorted column the branch with most of the weight from there on, and that weight.
 
     In a tie it is the first branch. Returns the number of rows whose branch is known.
     """
-    clear(tally, n_ways)
+    clear(way_weights, n_ways)
     most, most_way, n_rows = 0.0, ZERO, ZERO
     for i in range(len(keys) - 1, -1, -1):
         row = row_of(keys[i])
         to = np.int64(way[row])
         if to < n_ways:
             n_rows += 1
-            tally[to] += weights[row]
-            if tally[to] > most or (tally[to] == most and to < most_way):
-                most, most_way = tally[to], to
+            way_weights[to] += weights[row]
+            if way_weights[to] > most or (way_weights[to] == most and to < most_way):
+                most, most_way = way_weights[to], to
         ahead_weight[i] = most
         ahead_way[i] = most_way
     return n_rows
 
 
 @kernel
-def judge_threshold(keys, way, weights, n_ways, tally, ahead_weight, ahead_way):
+def rate_threshold(keys, way, weights, n_ways, way_weights, ahead_weight, ahead_way):
     """Find the threshold of a column that agrees best with the split, given its known rows in order.
 
     Returns the agreeing weight, the codes on both sides of the cut, and the branches of both sides. The first code is
     negative if no threshold is better than the majority.
     """
     best, cut, after, low, high = 0.0, NONE, NONE, ZERO, ZERO
-    n_rows = look_ahead(keys, way, weights, n_ways, tally, ahead_weight, ahead_way)
+    n_rows = look_ahead(keys, way, weights, n_ways, way_weights, ahead_weight, ahead_way)
     if n_rows < 2 * LEAST_ROWS:
         return best, cut, after, low, high
     best = ahead_weight[0]
-    clear(tally, n_ways)
+    clear(way_weights, n_ways)
     most, most_way, passed, previous = 0.0, ZERO, ZERO, NONE
     for i in range(len(keys)):
         row = row_of(keys[i])
@@ -71,16 +71,16 @@ def judge_threshold(keys, way, weights, n_ways, tally, ahead_weight, ahead_way):
             agreeing = most + ahead_weight[i]
             if agreeing > best + TIE * (best + 1.0):
                 best, cut, after, low, high = agreeing, previous, code, most_way, np.int64(ahead_way[i])
-        tally[to] += weights[row]
-        if tally[to] > most or (tally[to] == most and to < most_way):
-            most, most_way = tally[to], to
+        way_weights[to] += weights[row]
+        if way_weights[to] > most or (way_weights[to] == most and to < most_way):
+            most, most_way = way_weights[to], to
         passed += 1
         previous = code
     return best, cut, after, low, high
 
 
 @kernel
-def way_of_category(keys, start, end, way, weights, n_ways, tally, totals):
+def way_of_category(keys, start, end, way, weights, n_ways, way_weights, totals):
     """Return the branch of most rows of one category, and their weight; the branch is negative if none is known.
 
     In a tie it is the branch of most rows of the column, as in rpart.
@@ -88,27 +88,27 @@ def way_of_category(keys, start, end, way, weights, n_ways, tally, totals):
     for i in range(start, end):
         row = row_of(keys[i])
         if way[row] < n_ways:
-            tally[way[row]] += weights[row]
+            way_weights[way[row]] += weights[row]
     most, most_way = 0.0, NONE
     for i in range(start, end):
         to = np.int64(way[row_of(keys[i])])
-        if to == n_ways or tally[to] < most:
+        if to == n_ways or way_weights[to] < most:
             continue
-        if most_way < 0 or tally[to] > most or (totals[to], to) > (totals[most_way], most_way):
-            most, most_way = tally[to], to
+        if most_way < 0 or way_weights[to] > most or (totals[to], to) > (totals[most_way], most_way):
+            most, most_way = way_weights[to], to
     for i in range(start, end):
         if way[row_of(keys[i])] < n_ways:
-            tally[way[row_of(keys[i])]] = 0.0
+            way_weights[way[row_of(keys[i])]] = 0.0
     return most, most_way
 
 
 @kernel
-def map_categories(keys, way, weights, n_ways, tally, totals, writes, words, at):
+def map_categories(keys, way, weights, n_ways, way_weights, totals, writes, words, at):
     """Send each category to the branch of most of its rows; returns the agreeing weight.
 
     With `writes`, the map is written from `at` on: the number of its categories, and then each one with its branch.
     """
-    clear(tally, n_ways)
+    clear(way_weights, n_ways)
     clear(totals, n_ways)
     for key in keys:
         row = row_of(key)
@@ -119,7 +119,7 @@ def map_categories(keys, way, weights, n_ways, tally, totals, writes, words, at)
         code, end = code_of(keys[start]), start
         while end < len(keys) and code_of(keys[end]) == code:
             end += 1
-        weight, to = way_of_category(keys, start, end, way, weights, n_ways, tally, totals)
+        weight, to = way_of_category(keys, start, end, way, weights, n_ways, way_weights, totals)
         start = end
         if to < 0:
             continue
@@ -156,9 +156,22 @@ def beats_majority(agreeing, majority, total):
 
 @entry
 def rate_surrogates(
-    lines, known, is_number, asked, rows, way, weights, n_ways, tally, totals, ahead_weight, ahead_way, words, found
+    lines,
+    known,
+    is_number,
+    tested,
+    rows,
+    way,
+    weights,
+    n_ways,
+    way_weights,
+    totals,
+    ahead_weight,
+    ahead_way,
+    words,
+    found,
 ):
-    """Rate every column except `asked` as a surrogate, for rows that are sorted in every line.
+    """Rate every column except `tested` as a surrogate, for rows that are sorted in every line.
 
     `known` is the number of rows with a value in each line. `found` receives one line per column: the share of
     agreement (-1 if it is not better than the majority), both codes of the cut, both branches, and the start of its
@@ -171,16 +184,16 @@ def rate_surrogates(
     n_words = ZERO
     for column in range(len(known)):
         found[column, 0] = -1.0
-        if column == asked or majority >= total:
+        if column == tested or majority >= total:
             continue
         keys = lines[column, : known[column]]
         cut, after, low, high = NONE, NONE, ZERO, ZERO
         if is_number[column]:
-            agreeing, cut, after, low, high = judge_threshold(
-                keys, way, weights, n_ways, tally, ahead_weight, ahead_way
+            agreeing, cut, after, low, high = rate_threshold(
+                keys, way, weights, n_ways, way_weights, ahead_weight, ahead_way
             )
         else:
-            agreeing = map_categories(keys, way, weights, n_ways, tally, totals, YES, words, n_words)
+            agreeing = map_categories(keys, way, weights, n_ways, way_weights, totals, YES, words, n_words)
         if not beats_majority(agreeing, majority, total) or (is_number[column] and cut < 0):
             continue
         found[column, 0] = agreeing / total
@@ -217,7 +230,7 @@ def enter_surrogate(work, node, column, agreement, cut, after, low, high):
 
 
 @kernel
-def known_part(work, column):
+def known_keys(work, column):
     """Return the rows of the current node with a value in this column, as sorted keys."""
     keys = sorted_column(work, column)
     return keys[: len(keys) - work.n_missing]
@@ -229,7 +242,7 @@ def find_surrogates(work, node):
     work.lo, work.hi = work.node_lo[node], work.node_hi[node]
     n_ways = np.int64(work.node_n_children[node])
     rows, way, weights = work.rows[work.lo : work.hi], work.branch, work.weights
-    tally, totals = work.branch_share, work.branch_weight
+    way_weights, totals = work.branch_share, work.branch_weight
     if work.node_kind[node] != MULTIWAY_SPLIT:
         for row in rows:
             way[row] = work.side[row]
@@ -241,14 +254,14 @@ def find_surrogates(work, node):
     for column in range(len(work.n_codes)):
         if column == work.node_column[node]:
             continue
-        keys = known_part(work, column)
+        keys = known_keys(work, column)
         cut, after, low, high = NONE, NONE, ZERO, ZERO
         if work.is_number[column]:
-            agreeing, cut, after, low, high = judge_threshold(
-                keys, way, weights, n_ways, tally, work.ahead_weight, work.ahead_way
+            agreeing, cut, after, low, high = rate_threshold(
+                keys, way, weights, n_ways, way_weights, work.ahead_weight, work.ahead_way
             )
         else:
-            agreeing = map_categories(keys, way, weights, n_ways, tally, totals, NO, work.set_words, ZERO)
+            agreeing = map_categories(keys, way, weights, n_ways, way_weights, totals, NO, work.set_words, ZERO)
         found = cut >= 0 or not work.is_number[column]
         if found and beats_majority(agreeing, majority, total):
             enter_surrogate(work, node, column, agreeing / total, cut, after, low, high)
@@ -267,7 +280,7 @@ def write_maps(work, node):
             continue
         at = work.n_set_words
         map_categories(
-            known_part(work, column),
+            known_keys(work, column),
             work.branch,
             work.weights,
             n_ways,
@@ -282,7 +295,7 @@ def write_maps(work, node):
 
 
 @kernel
-def settle_missing(work, node):
+def assign_missing(work, node):
     """Send missing rows to the branch by the first surrogate that can decide it, else to the majority."""
     n_ways = np.int64(work.node_n_children[node])
     n_left = work.sizes[n_ways]
@@ -290,7 +303,7 @@ def settle_missing(work, node):
         column = np.int64(work.node_surrogate_column[node, k])
         if column < 0 or n_left == 0:
             break
-        n_left -= settle_by(work, node, column, k)
+        n_left -= assign_by(work, node, column, k)
     heaviest = np.int64(work.node_missing[node])
     for i in range(work.node_lo[node], work.node_hi[node]):
         row = work.rows[i]
@@ -313,9 +326,9 @@ def threshold_of(work, node, column, k):
 
 
 @kernel
-def settle_by(work, node, column, k):
+def assign_by(work, node, column, k):
     """Send missing rows by one surrogate; returns the number of rows for which it has a branch."""
-    told = ZERO
+    n_assigned = ZERO
     wide, number, n_codes = work.is_wide[column], work.is_number[column], work.n_codes[column]
     n_ways = np.int64(work.node_n_children[node])
     threshold = threshold_of(work, node, column, k) if number else 0.0
@@ -335,5 +348,5 @@ def settle_by(work, node, column, k):
             continue
         work.branch[row] = to
         work.sizes[to] += 1
-        told += 1
-    return told
+        n_assigned += 1
+    return n_assigned

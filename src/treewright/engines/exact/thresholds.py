@@ -206,7 +206,7 @@ def rate_with_missing(work, heavier, left_rows, right_rows, left_weight, right_w
 
 
 @kernel
-def can_hurry(work):
+def has_hot_loop(work):
     """Are there two classes, with every cut rated by its two sides? The two hot loops are for this case."""
     return (
         work.n_classes == 2

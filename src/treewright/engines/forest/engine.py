@@ -29,7 +29,7 @@ class Bagging:
     n_draws: int = 0
     replace: bool = True
 
-    def room(self, n_rows: int) -> np.ndarray:
+    def shuffle_order(self, n_rows: int) -> np.ndarray:
         """Return an array in which rows are shuffled, if they are drawn without replacement."""
         return np.empty(0 if self.replace or self.n_draws == 0 else n_rows, np.uint32)
 
@@ -70,23 +70,23 @@ class Scale:
     def of(cls, goal: Goal) -> Scale:
         return cls(_power_of(goal.weights), 0 if goal.n_classes else _power_of(goal.targets))
 
-    def bring_down(self, goal: Goal) -> Goal:
+    def scale_down(self, goal: Goal) -> Goal:
         """Scale the target and the weights down."""
         weights = np.ldexp(goal.weights, -self.weights)
         if len(weights):
             weights = np.maximum(weights, np.ldexp(weights.max(), LEAST_WEIGHT_POWER))
         return replace(goal, weights=weights, targets=np.ldexp(goal.targets, -self.targets))
 
-    def bring_back(self, part: GrownTrees) -> GrownTrees:
+    def scale_back(self, grown: GrownTrees) -> GrownTrees:
         """Scale grown trees back to the user's units; of gains only the relative sizes matter."""
         if not self.weights and not self.targets:
-            return part
+            return grown
         with np.errstate(over="ignore"):
             return replace(
-                part,
-                leaf_weight=np.ldexp(part.leaf_weight, self.weights),
-                leaf_value=np.ldexp(part.leaf_value, self.targets),
-                leaf_spread=np.ldexp(part.leaf_spread, self.weights + 2 * self.targets),
+                grown,
+                leaf_weight=np.ldexp(grown.leaf_weight, self.weights),
+                leaf_value=np.ldexp(grown.leaf_value, self.targets),
+                leaf_spread=np.ldexp(grown.leaf_spread, self.weights + 2 * self.targets),
             )
 
 
@@ -114,7 +114,7 @@ def bag_seed_of_tree(seed: int, tree: int) -> np.uint64:
 def bag_of_tree(run: Run, seed: int, tree: int, bagging: Bagging, n_rows: int) -> np.ndarray:
     """Return how often each row is in the bag of a tree."""
     counts = np.empty(n_rows, np.uint16)
-    run(draw_bag)(bag_seed_of_tree(seed, tree), bagging.n_draws, bagging.replace, counts, bagging.room(n_rows))
+    run(draw_bag)(bag_seed_of_tree(seed, tree), bagging.n_draws, bagging.replace, counts, bagging.shuffle_order(n_rows))
     return counts
 
 
@@ -138,7 +138,7 @@ def grow_forest(
     if not CRITERIA[NAMES[recipe.criterion]].on_bins:
         raise ValueError(f"criterion {NAMES[recipe.criterion]!r} cannot be used on bins")
     scale = Scale.of(goal)
-    goal = scale.bring_down(goal)
+    goal = scale.scale_down(goal)
     assert len(table.codes_by_row) == table.codes.shape[1]  # computed before threads need it
     with np.errstate(over="ignore"):
         recipe = recipe._replace(min_split_gain=float(np.ldexp(recipe.min_split_gain, -2 * scale.targets)))
@@ -152,7 +152,10 @@ def grow_forest(
 
     def grow_some(first: int) -> GrownTrees:
         if not hasattr(workspace_of_thread, "arrays"):
-            workspace_of_thread.counts, workspace_of_thread.order = np.empty(n_rows, np.uint16), bagging.room(n_rows)
+            workspace_of_thread.counts, workspace_of_thread.order = (
+                np.empty(n_rows, np.uint16),
+                bagging.shuffle_order(n_rows),
+            )
             workspace_of_thread.arrays = make_workspace(
                 table,
                 goal.targets,
@@ -180,7 +183,7 @@ def grow_forest(
             True if goal.by_class else None,
         )
         tick(len(numbers))
-        return scale.bring_back(take_part(workspace_of_thread.arrays, len(numbers), goal.by_class))
+        return scale.scale_back(copy_trees(workspace_of_thread.arrays, len(numbers), goal.by_class))
 
     return run_interruptibly(grow_some, range(0, len(trees), size), n_threads, stop)
 
@@ -192,7 +195,7 @@ def balancing_factors(labels: np.ndarray, weights: np.ndarray, n_classes: int) -
     return np.where(present, totals.sum() / (present.sum() * np.where(present, totals, 1.0)), 1.0)
 
 
-def take_part(arrays: ForestArrays, n_trees: int, by_class: bool) -> GrownTrees:
+def copy_trees(arrays: ForestArrays, n_trees: int, by_class: bool) -> GrownTrees:
     """Copy finished trees out of the workspace."""
     n_nodes, n_leaves, n_sets, n_entries = arrays.ends[n_trees - 1].tolist()
     return GrownTrees(

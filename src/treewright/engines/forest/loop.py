@@ -224,7 +224,7 @@ def add_leaf(work, node, by_class):
 
 
 @kernel
-def part_rows(work):
+def partition_rows(work):
     """Move the rows of the first side to the front, in stable order; returns the start of the second side."""
     rows, spare, line = work.rows, work.spare_rows, work.codes[work.best_column]
     lo, hi = np.uint64(work.lo), np.uint64(work.hi)
@@ -303,7 +303,7 @@ def grow_node(work, by_class):
     else:
         place_cut(work)
         work.nodes[node] = pack_split(child - work.node_base, column, work.best_cut, work.best_missing_left)
-    middle = part_rows(work)
+    middle = partition_rows(work)
     least, most, least_right, most_right = child_bounds(work)
     weight, total = work.best_weight, work.best_sum
     push(

@@ -344,7 +344,7 @@ def scan_category_moments(work, column):
 
 
 @kernel
-def list_tallied(work, column):
+def list_counted(work, column):
     """Fill the histogram of a column with words of weight and sum, and list the codes; returns their number."""
     histogram, present, line, rows, packed = (
         work.packed_histogram,
@@ -374,7 +374,7 @@ def list_tallied(work, column):
 def scan_category_packed(work, column):
     """Do the same as `scan_category_moments` for whole numbers in one word, where a side may be as small as one row."""
     histogram, present, along = work.packed_histogram, work.present, work.along
-    n_present = list_tallied(work, column)
+    n_present = list_counted(work, column)
     if n_present > 1:
         for p in range(n_present):
             both = histogram[present[p]]

@@ -159,7 +159,7 @@ def in_bag(bags, tree, row):
 
 
 @entry
-def leads_astray(nodes, node_start, leaf_start, node_set, n_sets, n_columns):
+def has_invalid_node(nodes, node_start, leaf_start, node_set, n_sets, n_columns):
     """Does any node refer to a node outside of its tree, or to a column or a set that does not exist?
 
     A walk would then leave its arrays.
