@@ -27,20 +27,20 @@ class Imputation:
     def __post_init__(self) -> None:
         self.usual.flags.writeable = False
 
-    def fill(self, values: np.ndarray, is_missing: np.ndarray) -> np.ndarray:
+    def impute(self, values: np.ndarray, is_missing: np.ndarray) -> np.ndarray:
         """Return the rows with imputed values; `is_missing` is the mask of missing values."""
-        filled = np.where(is_missing, self.usual, values)
+        imputed = np.where(is_missing, self.usual, values)
         for column, tree in self.guesses:
             rows = np.flatnonzero(is_missing[:, column])
             if len(rows):
                 others = np.delete(np.where(is_missing[rows], np.nan, values[rows]), column, axis=1)
-                filled[rows, column] = guess(tree, others)
-        return filled
+                imputed[rows, column] = predict_missing(tree, others)
+        return imputed
 
 
-def guess(tree: Tree, values: np.ndarray) -> np.ndarray:
+def predict_missing(tree: Tree, values: np.ndarray) -> np.ndarray:
     """Predict the values of one column by a tree: the number, or the index of the category."""
-    from treewright.tree.grow import predictions_of
+    from treewright.tree.descent import predictions_of
 
     predictions = predictions_of(tree, values)
     return predictions.argmax(axis=1).astype(np.float64) if tree.target.is_classes else predictions[:, 0]

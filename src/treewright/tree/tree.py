@@ -112,10 +112,10 @@ class Surrogate:
     adjusted: float  # the share of the majority rule's errors that it corrects
 
     def __str__(self) -> str:
-        told = str(self.tests[0])
+        text = str(self.tests[0])
         if all(own.relation == "=" for own in self.stands_for):  # a branch per category
-            told = ", ".join(f"{test} as {own}" for test, own in zip(self.tests, self.stands_for, strict=True))
-        return f"{told} (agrees {self.agreement:.3f}, adjusted {self.adjusted:.3f})"
+            text = ", ".join(f"{test} as {own}" for test, own in zip(self.tests, self.stands_for, strict=True))
+        return f"{text} (agrees {self.agreement:.3f}, adjusted {self.adjusted:.3f})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -271,10 +271,10 @@ class Tree:
         scale = np.ones(self.n_nodes)
         repeated = inner[below[inner] > self.weight[inner] * (1.0 + 1e-6)]
         if len(repeated):
-            part = np.ones(self.n_nodes)
-            part[repeated] = self.weight[repeated] / below[repeated]
+            fraction = np.ones(self.n_nodes)
+            fraction[repeated] = self.weight[repeated] / below[repeated]
             for node, above in enumerate(self.parent[1:], start=1):
-                scale[node] = scale[above] * part[above]
+                scale[node] = scale[above] * fraction[above]
         return _frozen(scale)
 
     def _added_rows(self) -> np.ndarray:
@@ -737,8 +737,8 @@ def _check_surrogates(tree: Tree, found: Surrogates) -> None:
     sizes = tree.category_sets[starts].astype(np.int64)
     if (starts + 2 * sizes >= n_words).any():
         raise ValueError("the map of a surrogate extends beyond 'category_sets'")
-    told = np.repeat(starts + 2, sizes) + 2 * _counts_within(sizes)
-    if (tree.category_sets[told] >= np.repeat(n_branches, sizes).astype(np.uint64)).any():
+    branches_at = np.repeat(starts + 2, sizes) + 2 * _counts_within(sizes)
+    if (tree.category_sets[branches_at] >= np.repeat(n_branches, sizes).astype(np.uint64)).any():
         raise ValueError("a surrogate sends rows to a branch that its node does not have")
 
 
@@ -750,10 +750,10 @@ def _check_thresholds(tree: Tree) -> None:
         column = tree.columns[index]
         if column.is_categorical:
             raise ValueError(f"column '{column.name}' has no order; a threshold needs a numeric or ordered column")
-        asking = nodes[tree.column[nodes] == index]
-        thresholds = tree.threshold[asking]
+        splits = nodes[tree.column[nodes] == index]
+        thresholds = tree.threshold[splits]
         # An infinite threshold only separates rows with a value from those without.
-        separates_missing = (thresholds == np.inf) & (tree.missing_branch[asking] == 1)
+        separates_missing = (thresholds == np.inf) & (tree.missing_branch[splits] == 1)
         outside = ((thresholds < 0) | (thresholds >= len(column.categories))) & ~separates_missing
         if not column.is_numeric and outside.any():
             raise ValueError(

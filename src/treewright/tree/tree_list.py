@@ -9,7 +9,7 @@ import numpy as np
 
 from treewright.runtime.threads import run_parallel, usable_threads
 from treewright.table.column import Column
-from treewright.tree.grow import leaves_of, predictions_of
+from treewright.tree.descent import leaves_of, predictions_of
 from treewright.tree.tree import Target, Tree
 
 
@@ -53,31 +53,31 @@ class TreeList:
 
     def leaves(self, values: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
         """Return the node where each row ends in each tree."""
-        return np.stack(self._ask(lambda tree: leaves_of(tree, values), n_jobs), axis=1)
+        return np.stack(self._map_trees(lambda tree: leaves_of(tree, values), n_jobs), axis=1)
 
     def predictions(
         self, values: np.ndarray, *, majority: bool = False, bags: np.ndarray | None = None, n_jobs: int | None = None
     ) -> np.ndarray:
         """Average the predictions of the trees for each row; see `Forest.predictions`."""
 
-        def ask(tree: Tree) -> np.ndarray:
+        def predict(tree: Tree) -> np.ndarray:
             shares = predictions_of(tree, values)
             return np.eye(shares.shape[1])[tree.labels_for(shares)] if majority else shares
 
         sums, n_predictions = 0.0, np.zeros(len(values))
-        for index, predictions in enumerate(self._ask(ask, n_jobs)):
-            asked = (
+        for index, predictions in enumerate(self._map_trees(predict, n_jobs)):
+            is_used = (
                 np.ones(len(values))
                 if bags is None
                 else 1.0 - np.unpackbits(bags[index], bitorder="little")[: len(values)]
             )
-            sums = sums + predictions * asked[:, None]
-            n_predictions += asked
+            sums = sums + predictions * is_used[:, None]
+            n_predictions += is_used
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.asarray(sums / n_predictions[:, None])
 
-    def _ask(self, question: Callable[[Tree], np.ndarray], n_jobs: int | None) -> list[np.ndarray]:
-        return run_parallel(question, self.trees, usable_threads(n_jobs))
+    def _map_trees(self, work: Callable[[Tree], np.ndarray], n_jobs: int | None) -> list[np.ndarray]:
+        return run_parallel(work, self.trees, usable_threads(n_jobs))
 
 
 def gains_of(tree: Tree) -> np.ndarray:

@@ -66,7 +66,7 @@ def complexities_like_rpart(tree: Tree, ccp_alpha: float, risks: np.ndarray) -> 
             complexity[right] = min(gained, complexity[node]) - ccp_alpha
             waiting += [(node, 2), (right, 0)]
         else:
-            _settle_complexity(node, left, right, complexity, risks, best_risk, n_splits)
+            _update_complexity(node, left, right, complexity, risks, best_risk, n_splits)
             if complexity[node] <= ccp_alpha:
                 best_risk[node], n_splits[node] = risks[node], 0
     return complexity
@@ -85,7 +85,7 @@ def _sons(tree: Tree, node: int) -> tuple[int, int]:
     return (first, first + 1) if means[0] < means[1] else (first + 1, first)
 
 
-def _settle_complexity(
+def _update_complexity(
     node: int,
     left: int,
     right: int,
@@ -98,15 +98,15 @@ def _settle_complexity(
     risk = {left: best_risk[left], right: best_risk[right]}
     splits = {left: n_splits[left], right: n_splits[right]}
 
-    def worth() -> float:
+    def gain_per_leaf() -> float:
         return float((risks[node] - risk[left] - risk[right]) / (splits[left] + splits[right] + 1))
 
     weaker, stronger = (left, right) if complexity[right] > complexity[left] else (right, left)
-    if worth() > complexity[weaker]:
+    if gain_per_leaf() > complexity[weaker]:
         risk[weaker], splits[weaker] = risks[weaker], 0
-        if worth() > complexity[stronger]:
+        if gain_per_leaf() > complexity[stronger]:
             risk[stronger], splits[stronger] = risks[stronger], 0
-    complexity[node] = worth()
+    complexity[node] = gain_per_leaf()
     best_risk[node] = risk[left] + risk[right]
     n_splits[node] = splits[left] + splits[right] + 1
 

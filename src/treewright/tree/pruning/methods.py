@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from treewright.engines.criteria import CODES, class_impurity
-from treewright.tree.grow import land, leaves_of, predictions_of
+from treewright.tree.descent import descend_rows, leaves_of, predictions_of
 from treewright.tree.tree import Node, SplitKind, Tree
 
 # Alphas closer than this share of the root's risk are one step of the pruning sequence.
@@ -70,8 +70,8 @@ def prune_by_reduced_error(tree: Tree, values: np.ndarray, targets: np.ndarray, 
     `targets` are class labels or numbers, and `values` are as `table.read_like` returns them. The nodes are visited
     from the leaves up (Quinlan 1987).
     """
-    landed = land(tree, values)
-    nodes, targets, weights = landed.nodes, targets[landed.rows], weights[landed.rows] * landed.parts
+    reached = descend_rows(tree, values)
+    nodes, targets, weights = reached.nodes, targets[reached.rows], weights[reached.rows] * reached.fractions
     if tree.target.is_classes:
         counts = np.zeros((tree.n_nodes, len(tree.target.classes)))
         np.add.at(counts, (nodes, targets), weights)
@@ -162,7 +162,7 @@ class Rows:
 
 
 # The arrays of the pruning kernel in addition to those of the tree.
-ROOM_TO_PRUNE = ("last_below", "estimate", "counts")
+PRUNING_ARRAYS = ("last_below", "estimate", "counts")
 
 
 def prune_and_raise(tree: Tree, rows: Rows, confidence: float, variant: str = "j48") -> Tree:
@@ -178,15 +178,15 @@ def prune_and_raise(tree: Tree, rows: Rows, confidence: float, variant: str = "j
     widest, depth = int(tree.n_children.max()) + 2, tree.depth + 2
     n_categories = np.array([len(column.categories) for column in tree.columns], dtype=np.int64)
     table = (np.ascontiguousarray(rows.values), rows.labels.astype(np.int64), n_categories)
-    names = [name for name in GrowingTree._fields if name not in ROOM_TO_PRUNE]
+    names = [name for name in GrowingTree._fields if name not in PRUNING_ARRAYS]
     complete = not np.isnan(rows.values[:, np.unique(tree.column[tree.column >= 0])]).any()
-    room = 4 * n_rows
+    capacity = 4 * n_rows
     while True:
         own = {name: np.array(getattr(tree, name)) for name in names}
         last_below = tree.threshold + tree.tolerance
-        room_of_nodes = {"last_below": last_below, "estimate": np.zeros(tree.n_nodes), "counts": np.zeros(n_classes)}
-        mutable = GrowingTree(**own, **room_of_nodes)
-        arena = (np.empty(room, np.int64), np.empty(room), np.empty(room, np.int32))
+        pruning_arrays = {"last_below": last_below, "estimate": np.zeros(tree.n_nodes), "counts": np.zeros(n_classes)}
+        mutable = GrowingTree(**own, **pruning_arrays)
+        arena = (np.empty(capacity, np.int64), np.empty(capacity), np.empty(capacity, np.int32))
         arena[0][:n_rows], arena[1][:n_rows] = np.arange(n_rows), rows.weights
         branches = (np.empty(widest), np.empty(widest, np.int64), np.empty(widest), np.empty(widest, np.int64))
         stack = tuple(np.empty(depth * widest, np.int64) for _ in range(3))
@@ -197,7 +197,7 @@ def prune_and_raise(tree: Tree, rows: Rows, confidence: float, variant: str = "j
             table, mutable, arena, branches, stack, frames, starts, bounds, np.bool_(complete), np.int64(n_rows)
         ):
             return _rebuilt(tree, mutable._asdict())
-        room *= 2
+        capacity *= 2
 
 
 def _rebuilt(tree: Tree, arrays: dict[str, np.ndarray]) -> Tree:
@@ -212,7 +212,7 @@ def _rebuilt(tree: Tree, arrays: dict[str, np.ndarray]) -> Tree:
     place = np.zeros(tree.n_nodes, dtype=np.int64)
     place[order] = np.arange(len(order))
     leaf = n_children[order] == 0
-    kept = {name: arrays[name][order] for name in arrays if name not in ("category_sets", *ROOM_TO_PRUNE)}
+    kept = {name: arrays[name][order] for name in arrays if name not in ("category_sets", *PRUNING_ARRAYS)}
     for name, value in (("column", -1), ("threshold", math.nan), ("missing_branch", 0), ("set_start", -1), ("gain", 0)):
         kept[name] = np.where(leaf, np.array(value, kept[name].dtype), kept[name])
     kept["first_child"] = np.where(leaf, 0, place[kept["first_child"]]).astype(first_child.dtype)
@@ -383,9 +383,9 @@ def weakest_links(tree: Tree, risk: str = "error") -> tuple[np.ndarray, PruningP
     n = tree.n_nodes
     risks = node_risks(tree, risk)
     ccp_alphas, steps = np.full(n, np.inf), np.empty((n, 3))
-    room = (np.empty(n), np.empty(n, np.int64), np.empty(n), *(np.empty(n, np.int64) for _ in range(3)))
+    workspace = (np.empty(n), np.empty(n, np.int64), np.empty(n), *(np.empty(n, np.int64) for _ in range(3)))
     links = (tree.parent, tree.first_child, tree.n_children)
-    n_steps = choose_form(n)(order_of_pruning)(*links, risks, *room, ccp_alphas, steps)
+    n_steps = choose_form(n)(order_of_pruning)(*links, risks, *workspace, ccp_alphas, steps)
     leaf = tree.kind == SplitKind.LEAF
     whole = np.array([[0.0, tree.n_leaves, risks[leaf].sum()]])
     steps = np.concatenate([whole, steps[:n_steps]])

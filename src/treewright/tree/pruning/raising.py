@@ -95,7 +95,7 @@ def send(node, lo, hi, top, table, tree, arena, branches):
     missing values.
     """
     values, _, n_categories = table
-    rows, parts, marks = arena
+    rows, fractions, marks = arena
     branch_weight, branch_start, branch_share, branch_size = branches
     n_children = np.int64(tree.n_children[node])
     tested = tree.column[node]
@@ -119,7 +119,7 @@ def send(node, lo, hi, top, table, tree, arena, branches):
         )
         to = n_children if to < 0 else to
         marks[i] = to
-        branch_weight[to] += parts[i]
+        branch_weight[to] += fractions[i]
         branch_size[to] += 1
     known = 0.0
     for b in range(n_children):
@@ -143,18 +143,18 @@ def send(node, lo, hi, top, table, tree, arena, branches):
                 continue
             at = branch_size[b]
             rows[at] = rows[i]
-            parts[at] = parts[i] * (branch_share[b] if to == n_children else 1.0)
+            fractions[at] = fractions[i] * (branch_share[b] if to == n_children else 1.0)
             branch_size[b] += 1
     return end
 
 
 @kernel
-def count_classes(lo, hi, labels, rows, parts, counts):
+def count_classes(lo, hi, labels, rows, fractions, counts):
     """Compute the class weights of a segment."""
     for k in range(len(counts)):
         counts[k] = 0.0
     for i in range(lo, hi):
-        counts[labels[rows[i]]] += parts[i]
+        counts[labels[rows[i]]] += fractions[i]
 
 
 @kernel
@@ -166,7 +166,7 @@ def pass_down(node, lo, hi, top, table, tree, arena, branches, stack, bounds, re
     `enough`. With `adds`, the rows are added to those already there.
     """
     labels = table[1]
-    rows, parts, _ = arena
+    rows, fractions, _ = arena
     waiting_node, waiting_lo, waiting_hi = stack
     errors, so_far = 0.0, tree.estimate[node]
     n_waiting = np.int64(1)
@@ -180,7 +180,7 @@ def pass_down(node, lo, hi, top, table, tree, arena, branches, stack, bounds, re
             continue
         # The segments above the last one are no longer needed.
         free = end if start >= top else top
-        count_classes(start, end, labels, rows, parts, tree.counts)
+        count_classes(start, end, labels, rows, fractions, tree.counts)
         if refill:
             weight = 0.0
             for k in range(len(tree.counts)):
@@ -212,16 +212,16 @@ def pass_down(node, lo, hi, top, table, tree, arena, branches, stack, bounds, re
 
 
 @kernel
-def errors_if_raised(child, lo, hi, top, table, tree, arena, branches, stack, bounds, enough, parts_of):
+def errors_if_raised(child, lo, hi, top, table, tree, arena, branches, stack, bounds, enough, ranges):
     """Estimate the errors of a child's subtree if it replaces its parent.
 
     Without missing values, only the rows of the other branches are added. They are from first to last, around the
     child's own rows. Otherwise all rows are sent down again, because the shares of missing values change.
     """
-    if not parts_of[0]:
+    if not ranges[0]:
         return pass_down(child, lo, hi, top, table, tree, arena, branches, stack, bounds, NO, enough, NO)
-    rows, parts, _ = arena
-    _, first, own_start, own_end, last = parts_of
+    rows, fractions, _ = arena
+    _, first, own_start, own_end, last = ranges
     end = top
     if top + (own_start - first) + (last - own_end) > len(rows):
         return -1.0
@@ -229,7 +229,7 @@ def errors_if_raised(child, lo, hi, top, table, tree, arena, branches, stack, bo
         if own_start <= i < own_end:
             continue
         rows[end] = rows[i]
-        parts[end] = parts[i]
+        fractions[end] = fractions[i]
         end += 1
     return pass_down(child, top, end, top, table, tree, arena, branches, stack, bounds, NO, enough, YES)
 
@@ -311,8 +311,8 @@ def prune_and_raise(table, tree, arena, branches, stack, frames, starts, bounds,
         # quite monotonic.
         enough = max(as_tree + SLACK, as_leaf - SLACK) + 1.0
         own = first_start + child - first
-        parts_of = (complete, starts[first_start], starts[own], starts[own + 1], top)
-        as_branch = errors_if_raised(child, lo, hi, top, table, tree, arena, branches, stack, bounds, enough, parts_of)
+        ranges = (complete, starts[first_start], starts[own], starts[own + 1], top)
+        as_branch = errors_if_raised(child, lo, hi, top, table, tree, arena, branches, stack, bounds, enough, ranges)
         if as_branch < 0.0:
             return False
         tree.estimate[node] = as_tree
