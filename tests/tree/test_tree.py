@@ -42,10 +42,10 @@ def changed(tree: Tree, name: str, entries: dict[int, Any]) -> np.ndarray:
 # Nodes of mixed_tree: 0 color, 1 size, 2 width, 3 and 4 leaves, 5 leaf, 6 color, 7 to 9 leaves.
 BROKEN = [
     ("kind", {0: 7}, "split kinds are 0 to 3"),
-    ("n_children", {3: 2}, "a leaf has no children"),
+    ("n_children", {3: 2}, "a leaf must have no children"),
     ("n_children", {1: 1}, "every other node at least two"),
-    ("column", {0: 3}, "a column the tree does not have"),
-    ("column", {0: -1}, "a column the tree does not have"),
+    ("column", {0: 3}, "a column that the tree does not have"),
+    ("column", {0: -1}, "a column that the tree does not have"),
     ("first_child", {1: 2}, "exactly one parent"),
     ("first_child", {6: 8}, "exactly one parent"),
     ("first_child", {0: -1}, "exactly one parent"),
@@ -54,9 +54,9 @@ BROKEN = [
     ("missing_branch", {0: -1}, "shares of a node's branches must add up"),
     ("column", {6: 2}, "without categories"),
     ("column", {0: 2}, "without categories"),
-    ("set_start", {0: -1}, "outside 'category_sets'"),
-    ("set_start", {0: 1}, "outside 'category_sets'"),
-    ("kind", {6: SplitKind.SUBSET}, "outside 'category_sets'"),
+    ("set_start", {0: -1}, "extends beyond 'category_sets'"),
+    ("set_start", {0: 1}, "extends beyond 'category_sets'"),
+    ("kind", {6: SplitKind.SUBSET}, "extends beyond 'category_sets'"),
     ("threshold", {2: np.nan}, "not NaN"),
     ("column", {2: 0}, "column 'color' has no order"),
     ("threshold", {1: 3}, "ordered column 'size'"),
@@ -81,7 +81,7 @@ def test_children_before_their_parent_are_refused(plant: Plant) -> None:
     # Two splits that claim each other as children: every node has one parent, but no way leads from the root.
     two_levels = plant(COLUMNS, EDIBLE, ("width", 1, [("width", 0, [[1, 0], [0, 1]]), ("width", 2, [[1, 0], [0, 1]])]))
     loop = changed(two_levels, "first_child", {0: 5, 1: 1, 2: 3})
-    with pytest.raises(ValueError, match="stand after their parent"):
+    with pytest.raises(ValueError, match="children must be after their parent"):
         two_levels.replace(first_child=loop)
 
 

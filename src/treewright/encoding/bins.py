@@ -1,4 +1,4 @@
-"""Coding a table in bytes: each column in at most 255 codes, numbers by bins of about as many rows each."""
+"""A table encoded in bytes: at most 255 codes per column, numbers by bins of about equally many rows."""
 
 from __future__ import annotations
 
@@ -15,45 +15,45 @@ from treewright.runtime.jit import entry
 from treewright.runtime.threads import run_parallel
 from treewright.table.column import Column
 
-# The code of a missing value, in every column; the codes of a column go from 0 to 254 at most.
+# The code of a missing value in every column. The codes of a column are from 0 to 254 at most.
 MISSING_CODE = np.uint8(255)
 MAX_CODES = 255
 
-# Bins are placed by this many rows of a larger table: a bin holds about 200 of them.
+# The size of the sample that determines the bins of a larger table. A bin then has about 200 rows of it.
 MAX_SAMPLE = 50_000
 
-# Rows of a table that stands row after row which are turned at a time.
+# Rows of a C-ordered table that are transposed at a time.
 ROWS_TURNED = 2048
 
-# Rows whose ends are looked for together, while they are in fast memory.
+# Rows whose extremes are computed together, while they are in the cache.
 ROWS_FOR_ENDS = 4096
 
 
 class Bins(NamedTuple):
-    """How the columns of a table are coded, one column after the other in `cuts` and `values`."""
+    """The encoding of the columns of a table, with all columns concatenated in `cuts`."""
 
-    is_number: np.ndarray  # bool[column]: coded by thresholds rather than by category
+    is_number: np.ndarray  # bool[column]: encoded by thresholds rather than by category
     n_codes: np.ndarray  # int64[column]
-    cuts: np.ndarray  # float64: code k of a column of numbers goes up to its k-th cut, which belongs to it
+    cuts: np.ndarray  # float64: code k of a numeric column contains the values up to its k-th cut, inclusive
     cut_start: np.ndarray  # int64[column + 1]
-    code_values: np.ndarray  # float64[column, code]: a number that stands for the code; infinity for missing
+    code_values: np.ndarray  # float64[column, code]: a number that represents the code; infinity for missing
 
 
 @dataclass(frozen=True, eq=False)
 class BinnedTable:
-    """A table in bytes: how its columns are coded, and the codes. Made once per fit and handed on."""
+    """A table in bytes: the encoding of its columns, and the codes; it is computed once per fit."""
 
     bins: Bins
     codes: np.ndarray  # uint8[column, row]
 
     @cached_property
     def codes_by_row(self) -> np.ndarray:
-        """The codes with a line per row, as rows walk down trees."""
+        """Return the codes with one line per row, as the descent through trees needs them."""
         return np.ascontiguousarray(self.codes.T)
 
 
 def bin_table(run: Run, columns: Sequence[Column], values: np.ndarray, n_bins: int, n_threads: int) -> BinnedTable:
-    """Choose the bins of all columns of a table and code its rows."""
+    """Choose the bins of all columns of a table, and encode its rows."""
     bins = place_bins(columns, values, n_bins, n_threads)
     return BinnedTable(bins, code_rows(run, bins, values, n_threads, by_column=True))
 
@@ -64,7 +64,7 @@ def can_be_binned(columns: Sequence[Column]) -> bool:
 
 
 def place_bins(columns: Sequence[Column], values: np.ndarray, n_bins: int, n_threads: int) -> Bins:
-    """Choose the codes of all columns of a table."""
+    """Choose the encoding of all columns of a table."""
     sample = _sample(values, n_threads)
 
     def place(index: int) -> tuple[np.ndarray, np.ndarray]:
@@ -75,11 +75,11 @@ def place_bins(columns: Sequence[Column], values: np.ndarray, n_bins: int, n_thr
     placed = run_parallel(place, range(len(columns)), n_threads)
     cuts = [cuts for cuts, _ in placed]
     code_values = np.full((len(columns), 256), np.inf)
-    for line, (_, stands_for) in zip(code_values, placed, strict=True):
-        line[: len(stands_for)] = stands_for
+    for line, (_, representatives) in zip(code_values, placed, strict=True):
+        line[: len(representatives)] = representatives
     return Bins(
         is_number=np.array([not column.is_categorical for column in columns]),
-        n_codes=np.array([len(stands_for) for _, stands_for in placed], dtype=np.int64),
+        n_codes=np.array([len(representatives) for _, representatives in placed], dtype=np.int64),
         cuts=np.concatenate(cuts),
         cut_start=np.cumsum([0, *map(len, cuts)], dtype=np.int64),
         code_values=code_values,
@@ -87,16 +87,17 @@ def place_bins(columns: Sequence[Column], values: np.ndarray, n_bins: int, n_thr
 
 
 def _sample(values: np.ndarray, n_threads: int) -> np.ndarray:
-    """The rows that bins are placed by.
+    """Return the rows that determine the bins.
 
-    The ends of each column belong to them, so that a column of two values, one of them rare, is told apart in any case.
+    They include the extremes of each column, so that both values of a column with one common and one rare value are
+    always distinguished.
     """
     if len(values) <= MAX_SAMPLE:
         return values
 
     def find_ends(first: int) -> np.ndarray:
-        part = values[first : first + ROWS_FOR_ENDS]
-        return np.stack([np.fmin.reduce(part, axis=0), np.fmax.reduce(part, axis=0)])
+        block = values[first : first + ROWS_FOR_ENDS]
+        return np.stack([np.fmin.reduce(block, axis=0), np.fmax.reduce(block, axis=0)])
 
     ends = np.stack(run_parallel(find_ends, range(0, len(values), ROWS_FOR_ENDS), n_threads))
     drawn = values[np.random.default_rng(0).integers(0, len(values), MAX_SAMPLE)]
@@ -107,10 +108,10 @@ def _sample(values: np.ndarray, n_threads: int) -> np.ndarray:
 
 
 def place_cuts(numbers: np.ndarray, n_bins: int, exact: bool) -> tuple[np.ndarray, np.ndarray]:
-    """The cuts between the codes of a column of numbers, and a number that stands for each code.
+    """Return the cuts between the codes of a numeric column, and a number that represents each code.
 
-    Up to `n_bins` distinct values have a code each. `exact` puts a cut on the last value below it rather than halfway
-    to the next, which is how ordered categories are told apart.
+    Up to `n_bins` distinct values have one code each. With `exact`, a cut is equal to the last value below it rather
+    than halfway to the next. Ordered categories are encoded like this.
     """
     distinct, counts = _count_distinct(numbers)
     if len(distinct) == 0:
@@ -118,12 +119,12 @@ def place_cuts(numbers: np.ndarray, n_bins: int, exact: bool) -> tuple[np.ndarra
     last = np.arange(len(distinct) - 1) if len(distinct) <= n_bins else _last_of_bins(counts, n_bins)
     first = np.append(0, last + 1)
     below, above = distinct[last], distinct[last + 1]
-    stands_for = midpoints(distinct[first], distinct[np.append(last, len(distinct) - 1)])
-    return (below if exact else midpoints(below, above)), stands_for
+    representatives = midpoints(distinct[first], distinct[np.append(last, len(distinct) - 1)])
+    return (below if exact else midpoints(below, above)), representatives
 
 
 def _count_distinct(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The values that occur in ascending order, and how often each does; NaN is left out."""
+    """Return the distinct values in ascending order, and the count of each; NaN is ignored."""
     in_order = np.sort(numbers)
     in_order = in_order[: len(in_order) - np.count_nonzero(np.isnan(in_order))]
     first = np.flatnonzero(np.append(True, in_order[1:] != in_order[:-1])[: len(in_order)])
@@ -131,11 +132,12 @@ def _count_distinct(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _last_of_bins(counts: np.ndarray, n_bins: int) -> np.ndarray:
-    """Which of the distinct values end a bin that another one follows.
+    """Return the indices of the distinct values that end a bin, except the last bin.
 
-    A value with more rows than a bin should have is counted as just so many, so that it takes one bin, and what is
-    left is shared by the others. `ranks.quantile_cuts` is another rule, for few bins that a person reads: it cuts at
-    the quantiles themselves, and a value with many rows leaves fewer bins. One rule for both would change trees.
+    The count of a value is limited to the size of a bin, so that a value with more rows uses one bin only, and the
+    other bins are shared by the other values. `ranks.quantile_cuts` is a different rule, for few bins that a person
+    reads. It cuts at the quantiles themselves, and a value with many rows reduces the number of bins. One rule for both
+    would change trees.
     """
     capped = counts.astype(np.float64)
     for _ in range(3):
@@ -146,20 +148,20 @@ def _last_of_bins(counts: np.ndarray, n_bins: int) -> np.ndarray:
 
 
 def code_rows(run: Run, bins: Bins, values: np.ndarray, n_threads: int, *, by_column: bool) -> np.ndarray:
-    """The codes of a table (NaN and negative categories are missing), a line per column or a line per row."""
+    """Encode a table with one line per column or per row; NaN and negative categories are missing."""
     n_rows, n_columns = values.shape
     codes = np.empty((n_columns, n_rows) if by_column else (n_rows, n_columns), np.uint8)
     most = 1 << 14 if values.flags.f_contiguous else ROWS_TURNED
     size = max(1024, min(most, -(-n_rows // max(n_threads, 1))))
-    cuts = [_filled_up(bins, column) for column in range(n_columns)]
+    cuts = [_padded_cuts(bins, column) for column in range(n_columns)]
 
     def code(first: int) -> None:
         last = min(first + size, n_rows)
         line = np.empty(last - first, np.uint8)
         taken = values[first:last] if values.flags.f_contiguous else np.asfortranarray(values[first:last])
         for column in range(n_columns):
-            part = np.ascontiguousarray(taken[:, column], dtype=np.float64)
-            run(code_line)(part, cuts[column], int(bins.n_codes[column]), line)
+            block = np.ascontiguousarray(taken[:, column], dtype=np.float64)
+            run(code_line)(block, cuts[column], int(bins.n_codes[column]), line)
             if by_column:
                 codes[column, first:last] = line
             else:
@@ -169,8 +171,8 @@ def code_rows(run: Run, bins: Bins, values: np.ndarray, n_threads: int, *, by_co
     return codes
 
 
-def _filled_up(bins: Bins, column: int) -> np.ndarray:
-    """The cuts of a column of numbers, filled up with infinity; none for categories."""
+def _padded_cuts(bins: Bins, column: int) -> np.ndarray:
+    """Return the cuts of a numeric column, padded with infinity; none for categories."""
     if not bins.is_number[column]:
         return np.empty(0)
     cuts = np.full(256, np.inf)
@@ -181,10 +183,10 @@ def _filled_up(bins: Bins, column: int) -> np.ndarray:
 
 @entry
 def code_line(numbers, cuts, n_codes, line):
-    """Write the codes of some rows of one column: of numbers by `cuts`, of categories (without cuts) as they are.
+    """Write the codes of some rows of one column: numbers by `cuts`, categories (without cuts) unchanged.
 
-    The cuts are filled up with infinity to 256, so that the number of cuts below a number is found in eight steps
-    without a branch: a loop that ends when nothing is left takes eight times as long.
+    The cuts are padded with infinity to 256. The number of cuts below a value is then found in eight steps without a
+    branch. A binary search that ends early takes eight times as long.
     """
     if len(cuts) == 0:
         for i in range(np.uint64(len(numbers))):

@@ -6,8 +6,8 @@ import numpy as np
 
 from treewright.runtime.jit import kernel
 
-# A key holds a row's code in the upper 28 bits, the row in the middle 28 and its class in the low 8 when there
-# are few enough classes, so that a sorted column can be scanned without looking anything up.
+# A key contains the code of a row in the upper 28 bits, the row in the middle 28, and its class in the lower 8 if there
+# are few enough classes. A sorted column can then be scanned without look-ups.
 CODE_SHIFT = np.uint64(36)
 ROW_SHIFT = np.uint64(8)
 
@@ -20,7 +20,7 @@ MAX_ROWS = 1 << 28
 MAX_PACKED_CLASSES = 256
 
 
-# Columns with at most this many values are kept as one byte per row and counted in histograms.
+# Columns with at most this many values are stored as one byte per row and counted in histograms.
 MAX_NARROW_CODES = 255
 
 

@@ -1,4 +1,4 @@
-"""The point halfway between two neighbouring values, where a threshold lies: one rule, for one pair and for arrays."""
+"""The midpoint of two neighbouring values: the one rule for thresholds, for one pair and for arrays."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from treewright.runtime.jit import kernel
 
 @kernel
 def midpoint(below, above):
-    """The point halfway between two numbers; the lower one where no number lies between, or one is infinite."""
+    """Return the midpoint of two numbers, or the lower one if no number is between them or one is infinite."""
     middle = 0.5 * (below + above)
     if not np.isfinite(middle):
         middle = 0.5 * below + 0.5 * above
@@ -17,7 +17,7 @@ def midpoint(below, above):
 
 
 def midpoints(below: np.ndarray, above: np.ndarray) -> np.ndarray:
-    """`midpoint` of each pair of numbers.
+    """Compute the `midpoint` of each pair of numbers.
 
     >>> midpoints(np.array([1.0, 1.7e308, 3.0]), np.array([2.0, 1.79e308, np.inf]))
     array([1.500e+000, 1.745e+308, 3.000e+000])

@@ -1,4 +1,4 @@
-"""Sorting a column of numbers once, at the door, and naming each value by its rank."""
+"""Kernels that sort a numeric column once and replace each value by its rank."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SIGN = np.uint64(1 << 63)
 
 @kernel
 def sortable_bits(bits):
-    """Bits of a float64, changed so that they sort as the numbers do; -0.0 has been made 0.0 before."""
+    """Transform the bits of a float64 so that they sort as the numbers do; -0.0 has been replaced by 0.0 before."""
     if bits & SIGN:
         return ~bits
     return bits | SIGN
@@ -23,7 +23,7 @@ def sortable_bits(bits):
 
 @kernel
 def count_digits(words, counts):
-    """How often each digit value occurs, for all digit places in one pass."""
+    """Count the values of each digit, for all digits in one pass."""
     for i in range(len(words)):
         word = words[i]
         for digit in range(N_DIGITS):
@@ -33,10 +33,10 @@ def count_digits(words, counts):
 
 @kernel
 def radix_sort(words, order, spare_words, spare_order, counts):
-    """Sort words and the row numbers beside them, stably, least significant digit first.
+    """Sort words and their row numbers stably, least significant digit first.
 
-    Digit places where all words agree are passed over: numbers of low precision sort in a few passes. Returns
-    whether the result stands in the spare arrays.
+    Digits in which all words agree are skipped, so numbers of low precision are sorted in a few passes. Returns whether
+    the result is in the spare arrays.
     """
     n = np.uint64(len(words))
     count_digits(words, counts)
@@ -64,10 +64,10 @@ def radix_sort(words, order, spare_words, spare_order, counts):
 
 @entry
 def rank_values(column, bits, words, spare_words, order, spare_order, counts, codes, values):
-    """Sort a column: the row order (missing rows last) and each row's code in that order; the distinct values.
+    """Sort a column: row order (missing values last), the codes in that order, and the distinct values.
 
-    `bits` is the column's memory as unsigned words; `words` and `spare_words` have one entry per row that is not
-    NaN. Returns the number of distinct values.
+    `bits` is the column's memory as unsigned words. `words` and `spare_words` have one entry per row that is not NaN.
+    Returns the number of distinct values.
     """
     n, n_known = len(column), len(words)
     known, missing = 0, n_known
@@ -103,16 +103,16 @@ def fill_keys(order, codes, labels, keys):
 
 @entry
 def fill_codes(order, codes, narrow):
-    """Write the codes of a column with few values in row order, a byte each."""
+    """Write the codes of a column with few values in row order, one byte each."""
     for i in range(len(order)):
         narrow[order[i]] = codes[i]
 
 
 @entry
 def order_by_code(codes, start, order, sorted_codes):
-    """Rows in order of their code, stably, with the codes in that order (a counting sort).
+    """Sort the rows by code, stably, with the codes in that order (a counting sort).
 
-    `start` is a zeroed array with room for one entry more than there are codes.
+    `start` is a zeroed array with one entry more than there are codes.
     """
     for row in range(len(codes)):
         start[codes[row] + 1] += 1
@@ -127,10 +127,10 @@ def order_by_code(codes, start, order, sorted_codes):
 
 @entry
 def code_small_integers(column, seen, codes, values):
-    """Code a column of few whole numbers that lie close together: three quick passes instead of a sort.
+    """Encode a column of few whole numbers in a narrow range, by three fast passes instead of a sort.
 
-    Fills each row's code, that of a missing row being the number of distinct values, and the values themselves.
-    Returns how many there are, or -1 if the column is not of this kind.
+    Writes the code of each row and the distinct values. The code of a missing value is the number of distinct values.
+    Returns this number, or -1 if the column is not of this kind.
     """
     low, high = np.inf, -np.inf
     for number in column:

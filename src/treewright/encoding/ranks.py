@@ -1,4 +1,4 @@
-"""A table as ranks: each number becomes the rank of its value, each category its index, missing a code of its own."""
+"""A table as ranks: a number becomes the rank of its value, a category its index, and missing has a separate code."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Grid = tuple[str, float] | None
 
 @dataclass(frozen=True)
 class RankedColumn:
-    """One ranked column: how many codes it has and the number that each represents."""
+    """One ranked column: its number of codes, and the number that each represents."""
 
     is_wide: bool
     n_codes: int
@@ -41,12 +41,12 @@ class RankedColumn:
 class RankedTable(NamedTuple):
     """The columns of a table as ranks of their values.
 
-    A column with few values stands in `codes` (a byte per row, in row order), any other in `keys` (sorted). A missing
-    value has the code after the column's last one.
+    A column with few values is in `codes` (one byte per row, in row order), any other column is in `keys` (sorted). The
+    code of a missing value is the one after the column's last code.
     """
 
     codes: np.ndarray  # uint8[column, row]
-    keys: np.ndarray  # uint64[column, position]; the line after the last column is the target's, if it is sorted
+    keys: np.ndarray  # uint64[column, position]; the line after the last column is for the target, if it is sorted
     is_wide: np.ndarray  # bool[column]: in keys rather than in codes
     is_number: np.ndarray  # bool[column]: split by threshold rather than by category
     n_codes: np.ndarray  # int64[column]
@@ -67,7 +67,7 @@ def rank_table(
     all_sorted: bool = False,
     n_threads: int = 1,
 ) -> RankedTable:
-    """The ranks of all columns of a table.
+    """Rank all columns of a table.
 
     Parameters
     ----------
@@ -76,25 +76,25 @@ def rank_table(
     columns, values
         The table: its columns, and their values as numbers and category indices.
     labels : array or None
-        Classes to be packed beside each code of a sorted column, if there are few enough of them.
+        Classes that are packed with each code of a sorted column, if there are few enough of them.
     sorted_target : array or None
-        A numeric target whose order is wanted, too.
+        A numeric target to be sorted, too.
     grid : tuple or None
-        Where thresholds may lie, if not between all neighbouring values.
+        The possible thresholds, if not all midpoints of neighbouring values.
     all_sorted : bool
         Whether columns with few values are sorted as well.
     """
     n_rows, n_columns = values.shape
     if n_rows >= MAX_ROWS:
-        raise ValueError(f"the table has {n_rows} rows; a tree can be grown from at most {MAX_ROWS - 1}")
+        raise ValueError(f"the table has {n_rows} rows; use at most {MAX_ROWS - 1} rows to grow a tree")
     packed = np.empty(0, np.uint16) if labels is None else labels
-    # A line that is not used is never touched and takes no memory.
+    # A line that is not used is never touched and needs no memory.
     codes = np.empty((n_columns, n_rows), np.uint8)
     keys = np.empty((n_columns + 1, n_rows), np.uint64)
 
     def rank(index: int) -> RankedColumn:
         column = columns[index]
-        # Rows of a C-ordered table are gathered into one contiguous column at a time.
+        # Values of a C-ordered table are copied into one contiguous column at a time.
         numbers_of_column = np.ascontiguousarray(values[:, index])
         if not column.is_categorical and grid is None and not all_sorted:
             quickly = _rank_small_integers(run, column, numbers_of_column, codes[index])
@@ -128,12 +128,12 @@ def rank_table(
     )
 
 
-# Whole numbers may lie this far apart to be coded by looking them up.
+# Largest range of whole numbers that are encoded by a look-up table.
 MAX_SPAN = 1 << 16
 
 
 def _rank_small_integers(run: Run, column: Column, numbers: np.ndarray, line: np.ndarray) -> RankedColumn | None:
-    """Write the codes of a column of few whole numbers into its line, or None if it is not one."""
+    """Write the codes of a column of few whole numbers into its line; returns None if it is not such a column."""
     values = np.empty(MAX_NARROW_CODES)
     n_codes = run(code_small_integers)(numbers, np.empty(MAX_SPAN, np.uint8), line, values)
     if n_codes < 1:
@@ -153,7 +153,7 @@ def _rank_categories(run: Run, column: Column, indices: np.ndarray) -> tuple[np.
 
 
 def _rank(run: Run, numbers: np.ndarray, n_known: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Row order, codes in that order, and the distinct values of a contiguous column."""
+    """Return the row order, the codes in that order, and the distinct values of a contiguous column."""
     words, spare_words = np.empty(n_known, np.uint64), np.empty(n_known, np.uint64)
     order, spare_order = np.empty(len(numbers), np.uint32), np.empty(len(numbers), np.uint32)
     counts = np.zeros((N_DIGITS, BUCKETS), np.uint32)
@@ -170,7 +170,7 @@ def _rank_numbers(
     order, codes, values = _rank(run, numbers, n_known)
     has_missing = n_known < len(numbers)
     if not column.is_numeric or grid is None or len(values) == 0:
-        # A cut in an ordered column is named by its last category, not by a point between two.
+        # A cut of an ordered column is identified by its last category, not by a midpoint.
         is_wide = len(values) > MAX_NARROW_CODES
         return order, codes, RankedColumn(is_wide, len(values), values, not column.is_numeric, has_missing)
     kind, size = grid
@@ -184,9 +184,9 @@ def _rank_numbers(
 
 
 def _step_cuts(values: np.ndarray, width: float) -> np.ndarray:
-    """The multiples of `width` that bound the values from above; a value on the grid belongs below its line.
+    """Return the multiples of `width` that are upper bounds of the values; a value on the grid is its own bound.
 
-    A value counts as on the grid if rounding alone keeps it off: 0.07 / 0.01 is a little more than 7.
+    A value counts as on the grid if it is off by rounding only: 0.07 / 0.01 is slightly more than 7.
     """
     with np.errstate(invalid="ignore"):
         steps = values / width
@@ -202,7 +202,7 @@ def _step_cuts(values: np.ndarray, width: float) -> np.ndarray:
 
 
 def quantile_cuts(values: np.ndarray, codes: np.ndarray, n_bins: int) -> np.ndarray:
-    """Midpoints between neighbouring values, placed so that each bin holds about as many rows."""
+    """Return midpoints of neighbouring values, chosen so that all bins have about equally many rows."""
     positions = np.round(np.arange(1, n_bins) * (len(codes) / n_bins)).astype(np.int64)
     below = np.unique(codes[np.clip(positions, 1, len(codes)) - 1])
     below = below[below < len(values) - 1].astype(np.int64)

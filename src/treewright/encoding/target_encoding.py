@@ -1,17 +1,17 @@
 """Target encoding: columns of many categories as smoothed means of the target, and as categories of at most 255 codes.
 
-A category of few rows says little by itself, and a tree that may group hundreds of categories overfits. Such a column
-is therefore encoded by numbers:
+A category of few rows has little information by itself, and a tree that may group hundreds of categories overfits. Such
+a column is therefore encoded by numbers:
 
 - A category becomes the mean target of its rows.
 - The mean is shrunk towards the mean of all rows: the more, the fewer rows the category has and the less the categories
   differ (empirical Bayes).
-- A training row's own target must not be part of its code. Rows are dealt to folds, and each row gets the means of the
-  other folds.
+- The target of a training row must not be part of its own code. Rows are assigned to folds, and each row gets the means
+  of the other folds.
 
-The column itself is kept beside its means, because a category may matter in one region of the table only. If a byte
-cannot hold all categories, the column is repeated. In each copy 254 categories have a code of their own, the most
-common ones first, and all others share one.
+The column itself is kept in addition to its means, because a category can matter in one region of the table only. If a
+byte cannot hold all categories, the column is repeated. In each copy 254 categories have separate codes, the most
+common ones first, and all others share one code.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ import numpy as np
 from treewright.encoding.bins import MAX_CODES
 from treewright.table.column import Column, Kind
 
-# A column is target encoded if a byte cannot hold its categories, or if it has this many with fewer rows for each.
+# A column is target encoded if a byte cannot hold its categories, or if it has this many categories with fewer than
+# this many rows per category.
 MANY_CATEGORIES, ENOUGH_ROWS = 12, 100
 
 FOLDS = 10
@@ -31,38 +32,38 @@ FOLDS = 10
 # Means are computed for at most this many outputs: those of the most common classes.
 MOST_OUTPUTS = 20
 
-# All copies of columns together are at most this many, and a category of fewer rows has no code of its own.
+# Largest number of copies of all columns, and the least number of rows of a category with a separate code.
 MOST_COPIES, LEAST_ROWS = 32, 5
 THE_OTHERS = "(any other)"
 
 
 @dataclass(frozen=True, eq=False)
 class TargetEncoding:
-    """How the columns of a table are encoded for the trees."""
+    """The encoding of the columns of a table for the trees."""
 
-    columns: tuple[Column, ...]  # as the trees see them
-    origin: np.ndarray  # which column of the table each is made from
-    outputs: tuple[str, ...] = ()  # whose means are computed
-    # By origin: a line for each category, and one for missing values.
+    columns: tuple[Column, ...]  # as the trees use them
+    origin: np.ndarray  # the column of the table from which each is computed
+    outputs: tuple[str, ...] = ()  # names of the outputs whose means are computed
+    # By origin: one line for each category, and one for missing values.
     means: dict[int, np.ndarray] = field(default_factory=dict)
-    # By column that the trees see, of a copy: the code of each category.
+    # By index of a column of the trees that is a copy: the code of each category.
     codes: dict[int, np.ndarray] = field(default_factory=dict)
 
     def apply(self, values: np.ndarray) -> np.ndarray:
-        """New rows as the trees see them."""
+        """Encode new rows for the trees."""
         if not self.means:
             return values
         lines = self._lines(values)
         return self._assemble(values, lines, {place: means[lines[place]] for place, means in self.means.items()})
 
     def _lines(self, values: np.ndarray) -> dict[int, np.ndarray]:
-        """The line of each row in the means of each column that has them."""
+        """Return the line of each row in the means of each column that has means."""
         return {place: lines_of(values[:, place], len(means) - 1) for place, means in self.means.items()}
 
     def learn(
         self, values: np.ndarray, targets: dict[str, np.ndarray], weights: np.ndarray
     ) -> tuple[TargetEncoding, np.ndarray]:
-        """The same encoding with the means of these rows, and the rows encoded out of fold."""
+        """Return the encoding with the means of these rows, and the rows encoded out of fold."""
         if not self.means:
             return self, values
         numbers = np.column_stack([targets[name] for name in self.outputs])
@@ -74,7 +75,7 @@ class TargetEncoding:
         return replace(self, means=means), self._assemble(values, lines, encoded)
 
     def _assemble(self, values: np.ndarray, lines: dict[int, np.ndarray], encoded: dict[int, np.ndarray]) -> np.ndarray:
-        """The table as the trees see it: means, copies, and columns that stay as they are."""
+        """Assemble the table for the trees: means, copies, and unchanged columns."""
         seen = np.empty((len(values), len(self.columns)), order="F")
         for at, column in enumerate(self.columns):
             place = self.origin[at]
@@ -89,16 +90,16 @@ class TargetEncoding:
 
 
 def lines_of(categories: np.ndarray, n_categories: int) -> np.ndarray:
-    """The line of each row's category.
+    """Return the line of each row's category.
 
-    The last is for missing values and for categories that were not there in training.
+    The last line is for missing values and for categories that did not occur in training.
     """
     known = categories >= 0.0
     return np.where(known, categories, n_categories).astype(np.intp)
 
 
 def is_target_encoded(column: Column, n_rows: int) -> bool:
-    """Has the column too many categories to be split into groups alone?"""
+    """Does the column have too many categories for splits into groups only?"""
     n_categories = len(column.categories)
     few_rows = n_categories >= MANY_CATEGORIES and n_rows < ENOUGH_ROWS * n_categories
     return column.is_categorical and (n_categories > MAX_CODES or few_rows)
@@ -107,7 +108,7 @@ def is_target_encoded(column: Column, n_rows: int) -> bool:
 def fit_target_encoding(
     columns: tuple[Column, ...], values: np.ndarray, targets: dict[str, np.ndarray], weights: np.ndarray
 ) -> tuple[TargetEncoding, np.ndarray]:
-    """The encoding of a table, and its rows encoded; `targets` are numbers by the names of their means."""
+    """Fit the encoding of a table, and encode its rows; `targets` are numbers by the names of their means."""
     common = sorted(targets, key=lambda name: -float(weights @ np.abs(targets[name])))[:MOST_OUTPUTS]
     names = tuple(name for name in targets if name in common)
     seen: list[Column] = []
@@ -116,45 +117,47 @@ def fit_target_encoding(
     means: dict[int, np.ndarray] = {}
     codes: dict[int, np.ndarray] = {}
     for place, column in enumerate(columns):
-        parts = [column]
+        copies = [column]
         if is_target_encoded(column, len(values)):
             called = [f"{name} in {column.name}" for name in names]
             seen += [replace(column, name=name, kind=Kind.NUMERIC, categories=()) for name in called]
             means[place] = np.zeros((len(column.categories) + 1, len(names)))
             if len(column.categories) > MAX_CODES:
                 copied = copies_of(column, values[:, place], max(MOST_COPIES // n_wide, 1))
-                parts = [copy for copy, _ in copied]
-                codes |= {len(seen) + number: of_part for number, (_, of_part) in enumerate(copied)}
-        seen += parts
+                copies = [copy for copy, _ in copied]
+                codes |= {len(seen) + number: codes_of_copy for number, (_, codes_of_copy) in enumerate(copied)}
+        seen += copies
         origin += [place] * (len(seen) - len(origin))
     return TargetEncoding(tuple(seen), np.array(origin), names, means, codes).learn(values, targets, weights)
 
 
 def copies_of(column: Column, values: np.ndarray, most: int) -> list[tuple[Column, np.ndarray]]:
-    """The column for some of its categories at a time, and the code of each category there.
+    """Return copies of the column for some of its categories at a time, and the code of each category there.
 
-    Missing values have none.
+    Missing values have no code.
     """
     n_categories, n_own = len(column.categories), MAX_CODES - 1
     rows = np.bincount(values[values >= 0.0].astype(np.intp), minlength=n_categories)
-    # Of equally common ones by name, so that the order of the rows does not matter.
+    # Equally common categories are ordered by name, so that the order of the rows does not matter.
     common = sorted(np.flatnonzero(rows >= LEAST_ROWS), key=lambda k: (-rows[k], str(column.categories[k])))
     common = common[: n_own * most]
-    parts = []
+    copies = []
     for number, start in enumerate(range(0, len(common), n_own)):
         own = common[start : start + n_own]
         codes = np.full(n_categories + 1, float(len(own)))
         codes[own] = np.arange(len(own))
         codes[-1] = np.nan
         name = column.name if len(common) <= n_own else f"{column.name} (part {number + 1})"
-        parts.append((replace(column, name=name, categories=(*(column.categories[k] for k in own), THE_OTHERS)), codes))
-    return parts
+        copies.append(
+            (replace(column, name=name, categories=(*(column.categories[k] for k in own), THE_OTHERS)), codes)
+        )
+    return copies
 
 
 def means_of_other_folds(
     lines: np.ndarray, numbers: np.ndarray, weights: np.ndarray, n_lines: int, fold: np.ndarray
 ) -> np.ndarray:
-    """For each row the means of its line among the rows of the other folds."""
+    """Compute for each row the means of its line over the rows of the other folds."""
     found = np.empty((len(lines), numbers.shape[1]))
     for number in range(FOLDS):
         held = fold == number
@@ -163,7 +166,7 @@ def means_of_other_folds(
 
 
 def smoothed_means(lines: np.ndarray, numbers: np.ndarray, weights: np.ndarray, n_lines: int) -> np.ndarray:
-    """The mean of the numbers of each line, drawn towards the mean of all; lines without rows have that mean.
+    """Compute the mean of each line, shrunk towards the mean of all rows, which is also the mean of lines without rows.
 
     >>> smoothed_means(np.array([0, 0, 1, 1]), np.array([[0.0], [0.0], [1.0], [1.0]]), np.ones(4), 3).ravel()
     array([0. , 1. , 0.5])
@@ -179,7 +182,7 @@ def smoothed_means(lines: np.ndarray, numbers: np.ndarray, weights: np.ndarray, 
         within = float(weights @ (column - overall - own[lines]) ** 2)
         between = float(counts @ own**2)
         n_present = np.count_nonzero(counts)
-        # What rows of a category differ by on average, and what categories do beyond that (analysis of variance).
+        # The variance within categories, and the variance between categories beyond it (analysis of variance).
         row_spread = within / max(total - n_present, 1e-9)
         spread_weight = total - float(counts @ counts) / max(total, 1e-300)
         category_spread = (between - (n_present - 1) * row_spread) / max(spread_weight, 1e-9)

@@ -6,7 +6,7 @@ import numpy as np
 
 from treewright.runtime.jit import kernel
 
-# Typed constants, because a literal in a call would make Numba compile the callee once more.
+# Constants with a type, because for a literal in a call Numba would compile the callee once more.
 ZERO = np.int64(0)
 NONE = np.int64(-1)
 TWO = np.int64(2)
@@ -33,12 +33,12 @@ def set_bit(words, start, code):
 
 @kernel
 def clear(array, n):
-    """Set the first n entries to zero. (A slice assignment takes Numba much longer to compile.)"""
+    """Set the first n entries to zero, because a slice assignment takes Numba much longer to compile."""
     for i in range(n):
         array[i] = 0
 
 
-# The place of the only set bit of a word: multiplied with this constant, its upper six bits are all different.
+# For the position of the only set bit of a word: the upper six bits of its product with this constant are unique.
 DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
 FIFTY_EIGHT = np.uint64(58)
 PLACE_OF_BIT = np.empty(64, np.int64)

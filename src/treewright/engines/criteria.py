@@ -1,8 +1,8 @@
-"""Criteria: how mixed the targets of a set of rows are. `CRITERIA` is the one table of them.
+"""Criteria, which measure the impurity of the targets of a set of rows; `CRITERIA` is the one table of them.
 
-A formula returns the weighted impurity: the impurity of a set times its weight, so that a split's gain is the parent's
-weighted impurity minus the children's. Each formula adds positive terms only, so that two splits with the same true
-value agree to a few units in the last place and the tie rule (first column wins) holds.
+A formula returns the weighted impurity: the impurity of a set times its weight. The gain of a split is the parent's
+weighted impurity minus the children's. Each formula adds positive terms only. Two splits with the same true value
+therefore agree to a few units in the last place, and the tie rule (first column wins) holds.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from treewright.runtime.jit import kernel
 LN2 = log(2.0)
 
 
-# The entropy of a share of k / N_CHORDS. It is concave, so the chords between these points lie below it.
+# The entropy at shares of k / N_CHORDS. It is concave, so the chords between these points lie below it.
 N_CHORDS = 4096
 CHORDS = np.array([0.0] + [-(p * log2(p) + (1 - p) * log2(1 - p)) for p in np.arange(1, N_CHORDS) / N_CHORDS] + [0.0])
 
 
 @kernel
 def least_bits(one, other):
-    """A lower bound, nearly exact, of the entropy of two class weights times their sum; it takes no logarithm."""
+    """Return a close lower bound of the entropy of two class weights times their sum, computed without logarithms."""
     if one <= 0.0 or other <= 0.0:
         return 0.0
     total = one + other
@@ -38,7 +38,7 @@ def least_bits(one, other):
 
 @kernel
 def entropy(counts, total):
-    """Bits that name the class of every row of a set with these class weights."""
+    """Number of bits that encode the class of every row of a set with these class weights."""
     bits = 0.0
     for count in counts:
         if count > 0.0 and count < total:
@@ -53,7 +53,7 @@ def entropy_of_two(one, other):
 
 @kernel
 def gini(counts, total):
-    """Rows that get the wrong class if classes are drawn as often as they occur."""
+    """Expected number of misclassified rows if classes are drawn with the frequencies of the set."""
     wrong = 0.0
     for count in counts:
         if count > 0.0:
@@ -68,7 +68,7 @@ def gini_of_two(one, other):
 
 @kernel
 def error(counts, total):
-    """Rows that are not of the most common class."""
+    """Number of rows that are not of the most common class."""
     largest = 0.0
     for count in counts:
         largest = max(largest, count)
@@ -82,7 +82,7 @@ def error_of_two(one, other):
 
 @kernel
 def split_bits(weight, total):
-    """One branch's share in the split information, in bits times the total weight."""
+    """Term of one branch in the split information, in bits times the total weight."""
     if weight <= 0.0 or weight >= total:
         return 0.0
     return weight * log2(total / weight)
@@ -102,9 +102,9 @@ def standard_deviation(weight, mean, squares, node_mean):
 
 @kernel
 def poisson_deviance(weight, mean, squares, node_mean):
-    """Half the deviance less that of the whole node, so it is never positive.
+    """Half the deviance minus that of the whole node, so it is never positive.
 
-    A side whose mean is not positive cannot be described by it and gets infinity.
+    It is not defined for a side whose mean is not positive, and is then infinite.
     """
     if mean <= 0.0:
         return np.inf
@@ -113,7 +113,7 @@ def poisson_deviance(weight, mean, squares, node_mean):
 
 @kernel
 def join_moments(weight, mean, squares, other_weight, other_mean, other_squares):
-    """Weight, mean and squared deviations of two sets together (Chan, Golub and LeVeque 1979)."""
+    """Weight, mean and squared deviations of the union of two sets (Chan, Golub and LeVeque 1979)."""
     if weight <= 0.0:
         return other_weight, other_mean, other_squares
     if other_weight <= 0.0:
@@ -131,28 +131,28 @@ class Criterion:
     Parameters
     ----------
     name : str
-        What users call it.
+        Name for users.
     of_classes : bool
-        Whether the target is classes; else it is numbers.
+        Whether the target has classes. Otherwise it is numeric.
     formula : kernel or None
-        The weighted impurity. For classes a function of the class weights and their sum; for numbers of weight, mean,
-        sum of squared deviations and the mean of the whole node. None where moments do not suffice.
+        The weighted impurity. For classes, a function of the class weights and their sum. For numbers, a function of
+        weight, mean, sum of squared deviations and the mean of the whole node. None where moments do not suffice.
     of_two : kernel or None
-        The same for two classes, by their two weights, where a shorter form is worth it.
+        The same for two classes, as a function of their two weights, where a shorter formula is faster.
     concave : bool
-        Whether no split raises it, so that a split without gain can be made and a pure one cannot be beaten.
+        Whether no split increases it. A split without gain is then allowed, and no split is better than a pure one.
     by_sides : bool
-        Whether a cut is rated by its two sides alone, so that many cuts of a column can be rated at once.
+        Whether the rating of a cut depends on its two sides only, so that many cuts of a column can be rated at once.
     ordered : bool
-        Whether the best subset of categories is found along their order by class share (two classes) or mean.
+        Whether the best subset of categories is found in the order of class share (two classes) or mean.
     on_bins : bool
-        Whether forests are grown by it on bins.
+        Whether forests on bins support it.
     monotonic : bool
-        Whether a forest can keep monotonic constraints under it.
+        Whether a forest with it supports monotonic constraints.
     by_level : bool
-        Whether oblivious trees are grown by it.
+        Whether oblivious trees support it.
     effort : int
-        How much more work than gini it is, because trees are deep or sides are not summed up in one step.
+        Time relative to gini, which is larger if trees are deep or sides are not summed up in one step.
     """
 
     name: str
@@ -168,18 +168,18 @@ class Criterion:
     effort: int = 1
 
 
-# A criterion's code in kernels is its place here. Each classifier and regressor offers those of its kind of target in
-# this order, the default first.
+# The code of a criterion in kernels is its position here. Each classifier and regressor offers the criteria of its kind
+# of target in this order, the default first.
 _TABLE = (
     Criterion("gini", True, gini, gini_of_two, on_bins=True, monotonic=True, by_level=True),
     Criterion("information_gain", True, entropy, entropy_of_two, on_bins=True, by_level=True),
-    # The split information counts beside the sides.
+    # Its rating depends on the split information, too.
     Criterion("gain_ratio", True, entropy, entropy_of_two, by_sides=False, ordered=False, effort=8),
-    # So flat that its many ties are settled by balance, cut by cut.
+    # It has so many ties that the most balanced cut is chosen among them, cut by cut.
     Criterion("error", True, error, error_of_two, by_sides=False, by_level=True, effort=4),
     Criterion("squared_error", False, squared_error, on_bins=True, monotonic=True, by_level=True),
     Criterion("sdr", False, standard_deviation, ordered=False, effort=4),
-    # Medians are followed row by row.
+    # Medians are updated row by row.
     Criterion("absolute_error", False, None, by_sides=False, ordered=False, effort=16),
     Criterion("poisson", False, poisson_deviance, by_level=True, effort=4),
 )
@@ -193,17 +193,17 @@ GINI, INFORMATION_GAIN, GAIN_RATIO, ERROR = (
 )
 SQUARED_ERROR, SDR = CODES["squared_error"], CODES["sdr"]
 ABSOLUTE_ERROR, POISSON = CODES["absolute_error"], CODES["poisson"]
-OWN = len(_TABLE)  # a function of the user's, see `exact.impurity` and `exact.own_criterion`
+OWN = len(_TABLE)  # a function of the user, see `exact.impurity` and `exact.own_criterion`
 OWN_EFFORT = 2
 
-# Kernels look a criterion's flags up by its code; the last entry is for a function of the user's.
+# Kernels look up the flags of a criterion by its code. The last entry is for a function of the user.
 IS_CONCAVE = np.array([*(criterion.concave for criterion in _TABLE), False])
 BY_SIDES = np.array([*(criterion.by_sides for criterion in _TABLE), True])
 ORDERED = np.array([*(criterion.ordered for criterion in _TABLE), True])
 
 
 def criteria_of(classes: bool, **flags: bool) -> tuple[str, ...]:
-    """The names of the criteria for classes, or for numbers, that have these flags.
+    """Return the names of the criteria for classes, or for numbers, that have these flags.
 
     >>> criteria_of(classes=False, by_level=True)
     ('squared_error', 'poisson')
@@ -216,12 +216,12 @@ def criteria_of(classes: bool, **flags: bool) -> tuple[str, ...]:
 
 
 def criterion_effort(code: int) -> int:
-    """How much more work than gini a criterion is."""
+    """Return the time of a criterion relative to gini."""
     return OWN_EFFORT if code == OWN else _TABLE[code].effort
 
 
 def _write_choice(name: str, arguments: str, guard: str, calls: list[tuple[int, str]]) -> Any:
-    """Write the kernel that calls the formula of a criterion. An unknown one has no number as its impurity."""
+    """Write the kernel that calls the formula of a criterion; the impurity by an unknown criterion is NaN."""
     lines = [f"def {name}({arguments}, criterion):", f"    if {guard}:", "        return 0.0"]
     for code, call in calls:
         lines += [f"    if criterion == {code}:", f"        return {call}"]
@@ -256,7 +256,7 @@ two_class_impurity = _write_choice(
     [(code, _call_of_two(criterion)) for code, criterion in _of_classes],
 )
 
-# Weighted impurity of numbers given their weight, mean and sum of squared deviations from it.
+# Weighted impurity of numbers, from their weight, mean and sum of squared deviations from it.
 moments_impurity = _write_choice(
     "moments_impurity",
     "weight, mean, squares, node_mean",
@@ -271,9 +271,9 @@ moments_impurity = _write_choice(
 
 @kernel
 def two_sides_impurity(left_0, left_1, right_0, right_1, criterion, counted):
-    """Weighted impurity of two sides of two classes.
+    """Compute the weighted impurity of two sides of two classes.
 
-    Of counted rows, whose products cannot overflow, gini in one division.
+    For counted rows, whose products cannot overflow, gini needs one division only.
     """
     if criterion == GINI and counted:
         left, right = left_0 + left_1, right_0 + right_1

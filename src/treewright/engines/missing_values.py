@@ -1,4 +1,4 @@
-"""Missing-value strategies: what becomes of rows without a value in the column that a split tests."""
+"""Missing-value strategies: how a split treats rows with a missing value in its column."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-# What a split does with rows that miss its value: the codes that kernels know.
+# The codes by which kernels know how a split treats rows with a missing value.
 LEARNED = np.int64(0)  # all go to the better side
-FRACTIONAL = np.int64(1)  # left out of the rating; a fraction of each goes down every branch
-EVERY_VALUE = np.int64(2)  # each counts as a row of every value that occurs
-ALL_BRANCHES = np.int64(3)  # left out of the rating; whole down every branch
+FRACTIONAL = np.int64(1)  # excluded from the rating; a fraction of each goes down every branch
+EVERY_VALUE = np.int64(2)  # each counts as one row of every value that occurs
+ALL_BRANCHES = np.int64(3)  # excluded from the rating; each goes down every branch with its full weight
 OWN_BRANCH = np.int64(4)  # missing is a value like any other
-SURROGATE = np.int64(5)  # left out of the rating; another column decides the side
+SURROGATE = np.int64(5)  # excluded from the rating; another column decides the side
 N_CODES = 6
 
 
@@ -23,20 +23,20 @@ class MissingStrategy:
     Parameters
     ----------
     name : str
-        What users call it.
+        Name for users.
     code : int
-        What a split does with rows that miss its value. Where none do, because they were imputed or refused, it is what
-        happens at prediction.
+        How a split treats rows with a missing value. If there are none in training, because they were imputed or
+        refused, it applies to prediction only.
     leaves_out : bool
-        Whether splits are rated by the rows with a value only.
+        Whether splits are rated on the rows with a value only.
     spreads : bool
-        Whether rows without a value go down several branches.
+        Whether rows with a missing value go down several branches.
     imputes : bool
-        Whether missing values are replaced before growth.
+        Whether missing values are imputed before growth.
     refuses : bool
         Whether a table with missing values is refused.
     on_bins : bool
-        Whether forests can use it on bins.
+        Whether forests on bins support it.
     """
 
     name: str
@@ -66,7 +66,7 @@ STRATEGIES = {strategy.name: strategy for strategy in _TABLE}
 
 
 def _by_code(flag: str) -> np.ndarray:
-    """A flag of the strategies, by the code that kernels know."""
+    """Return a flag of the strategies, indexed by the code that kernels use."""
     found = np.zeros(N_CODES, dtype=bool)
     for strategy in _TABLE:
         found[strategy.code] |= getattr(strategy, flag)

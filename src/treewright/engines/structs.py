@@ -1,7 +1,7 @@
-"""The structs that kernels hand on by reference: each field with its type and size in one schema.
+"""The structs that kernels pass by reference, with the type and size of each field in one schema.
 
-The struct, the arrays that Python makes for it, and the code that puts arrays and recipe into it follow from the
-schema. A new field is one line.
+The schema defines the struct, the arrays that Python allocates for it, and the code that copies arrays and recipe into
+it. A new field is one line.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _SCALARS = {bool: FLAG, int: WHOLE, float: REAL, Any: WHOLE}
 
 
 class Field(NamedTuple):
-    """A field of a struct: name and type; for arrays that Python makes also the size, and whether they begin as 0."""
+    """A field of a struct: name, type, and for arrays that Python allocates the size and whether they are zeroed."""
 
     name: str
     kind: tuple[str, int]
@@ -47,7 +47,7 @@ class Field(NamedTuple):
 
 
 def fields_of(record: type) -> list[Field]:
-    """The fields of a record, by its annotations.
+    """List the fields of a record by its annotations.
 
     >>> class Choices(NamedTuple):
     ...     max_depth: int
@@ -60,7 +60,7 @@ def fields_of(record: type) -> list[Field]:
 
 
 def write_take(name: str, fields: Sequence[Field]) -> Any:
-    """Write the kernel part that copies fields of a record into a struct, one line each; arrays are borrowed."""
+    """Write the part of a kernel that copies fields of a record into a struct, one line each; arrays are borrowed."""
     lines = [
         f"    work.{field.name} = {f'borrow(given.{field.name})' if field.is_array else f'given.{field.name}'}"
         for field in fields
@@ -71,7 +71,7 @@ def write_take(name: str, fields: Sequence[Field]) -> Any:
 
 
 def make_fields(fields: Sequence[Field], sizes: Any) -> dict[str, np.ndarray]:
-    """The arrays of all fields that have a size, by name. Pages that are never touched cost nothing."""
+    """Allocate the arrays of all fields that have a size, by name; memory pages that are never touched cost nothing."""
     made = {field.name: np.empty(field.size(sizes), field.kind[0]) for field in fields if field.size is not None}
     for field in fields:
         if field.zeroed:

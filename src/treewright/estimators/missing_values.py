@@ -13,7 +13,7 @@ from treewright.table import read_frame
 from treewright.table.categories import some
 from treewright.table.column import Column, Kind
 from treewright.tree import Target
-from treewright.tree.imputation import Imputation, guess
+from treewright.tree.imputation import Imputation, predict_missing
 
 if TYPE_CHECKING:
     from treewright.estimators.base import Training
@@ -73,7 +73,7 @@ def impute(training: Training, plan: Plan) -> tuple[Training, Imputation | None]
     gaps = np.isnan(training.values)
     imputation = Imputation(usual)
     if strategy == "majority":
-        values = imputation.fill(training.values, gaps)
+        values = imputation.impute(training.values, gaps)
     elif strategy == "class_majority":
         values = _fill_by_class(training, middle, usual)
     else:
@@ -142,7 +142,7 @@ def _fill_by_guessing(training: Training, plan: Plan, usual: np.ndarray) -> tupl
             others = np.delete(training.values, place, axis=1)
             with_target = np.column_stack([others, training.y.astype(np.float64)])
             tree = _learn_to_guess(training, place, with_target, plan, knows_target=True)
-            filled[gaps, place] = guess(tree, with_target[gaps])
+            filled[gaps, place] = predict_missing(tree, with_target[gaps])
             if others.shape[1]:
                 guesses.append((place, _learn_to_guess(training, place, others, plan, knows_target=False)))
     return filled, Imputation(usual, tuple(guesses))

@@ -1,1 +1,1 @@
-"""What runs the kernels and knows nothing of trees: compilation, threads, the barrier, random draws."""
+"""The layer that runs the kernels, independent of trees: compilation, threads, the barrier, random draws."""

@@ -1,8 +1,8 @@
-"""Where the threads that grow one tree together wait for each other, inside compiled code.
+"""The barrier at which the threads that grow one tree wait for each other, in compiled code.
 
-A split takes some ten thousandths of a second, and its threads meet three times. Python's own means of waiting take
-longer than the work between two meetings, so the threads look at a counter until all have come. A thread that has
-looked for a while lets others have its core in between, so that more threads than cores only take longer.
+A split takes a few ten-thousandths of a second, and its threads wait three times. Python's own primitives take longer
+than the work between two waits. The threads therefore poll a counter until all have arrived. After some time a thread
+yields its core between polls, so that more threads than cores only take longer.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import numpy as np
 
 from treewright.runtime.jit import kernel, replaced
 
-# Places in a gate: how often threads have come, and whether they need not wait any more because one has failed.
+# Positions in a barrier: the number of arrivals, and whether threads stop waiting because one has failed.
 ARRIVED, ABANDONED = np.int64(0), np.int64(8)
 BARRIER_SIZE = 16
 
-# Looks at the counter before a thread lets others have its core.
+# Number of polls before a thread yields its core.
 PATIENCE = 4000
 
 
@@ -65,7 +65,7 @@ def _build_look_at() -> Any:
 
 @replaced(_build_look_at)
 def load_atomic(array: Any, place: Any) -> Any:
-    """A number that other threads may just have changed."""
+    """Read a number that other threads may have just changed."""
     return array[place]
 
 
@@ -88,11 +88,11 @@ def _build_give_way() -> Any:
 
 @replaced(_build_give_way)
 def yield_core(address: Any) -> Any:
-    """Let other threads have this core; `address` is that of the system's function for it."""
+    """Yield this core to other threads; `address` is that of the system's function for it."""
 
 
 def address_of_yield() -> int:
-    """Where the system's function is that lets other threads have this core; 0 if there is none to be found."""
+    """Return the address of the system's function that yields this core to other threads, or 0 if there is none."""
     try:
         if sys.platform == "win32":
             function: Any = ctypes.windll.kernel32.SwitchToThread
@@ -105,7 +105,7 @@ def address_of_yield() -> int:
 
 @kernel
 def wait(barrier, n_threads, yield_address):
-    """Wait until all threads have come; what they wrote before is then seen by all."""
+    """Wait until all threads have arrived; all threads then see what each wrote before."""
     if n_threads == 1:
         return
     came = add_atomic(barrier, ARRIVED)

@@ -1,4 +1,4 @@
-"""Random draws inside kernels: one small generator per node, so that no draw depends on the order of work."""
+"""Random draws inside kernels, with one small generator per node, so that no draw depends on the order of work."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MIX_2 = np.uint64(0x94D049BB133111EB)
 
 @kernel
 def scramble(state):
-    """The output step of SplitMix64 (Steele, Lea and Flood 2014)."""
+    """Compute the output step of SplitMix64 (Steele, Lea and Flood 2014)."""
     state = (state ^ (state >> np.uint64(30))) * MIX_1
     state = (state ^ (state >> np.uint64(27))) * MIX_2
     return state ^ (state >> np.uint64(31))
@@ -21,7 +21,7 @@ def scramble(state):
 
 @kernel
 def seed_of_branch(seed, branch):
-    """The seed of a child depends on its parent's seed and its branch only."""
+    """Return the seed of a child, which depends on its parent's seed and its branch only."""
     return scramble(seed + GOLDEN * np.uint64(branch + 1))
 
 
@@ -34,11 +34,11 @@ def draw_bits(state):
 
 @kernel
 def draw_below(state, limit):
-    """A whole number from 0 to limit - 1. The bias of the remainder is below limit / 2**64."""
+    """Draw a whole number from 0 to limit - 1; the bias of the remainder is below limit / 2**64."""
     return np.int64(draw_bits(state) % np.uint64(limit))
 
 
 @kernel
 def draw_share(state):
-    """A number in [0, 1) with 53 random bits."""
+    """Draw a number in [0, 1) with 53 random bits."""
     return np.float64(draw_bits(state) >> np.uint64(11)) * (1.0 / 9007199254740992.0)

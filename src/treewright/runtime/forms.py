@@ -10,12 +10,12 @@ import numpy as np
 
 from treewright.runtime.jit import compiled, is_compiled
 
-# Gives the form of a kernel that is to be run: the compiled or the plain one.
+# Returns the form in which a kernel is run: compiled or plain.
 Run = Callable[[Callable[..., Any]], Any]
 
 
-# Growing a table by the plain kernels takes about as long as importing Numba and its kernels up to this much effort, in
-# cells of a table of two classes. A process that has spent several times that goes over to compiled kernels.
+# Up to this effort, in cells of a table of two classes, growth by plain kernels takes about as long as importing Numba
+# and its kernels. A process that has spent several times this effort changes to compiled kernels.
 MAX_PLAIN_EFFORT = 1 << 11
 MAX_PLAIN_EFFORT_IN_ALL = 1 << 15
 
@@ -24,10 +24,10 @@ _plain_effort_so_far = 0
 
 
 def choose_form(effort: int, *, own_to_compile: bool = False) -> Run:
-    """The form in which to run kernels. The result is the same; TREEWRIGHT_COMPILE=1 or 0 forces one of them.
+    """Choose the form in which kernels run, with the same result; TREEWRIGHT_COMPILE=1 or 0 forces one form.
 
-    Where a function of the user's would have to be compiled first, a small table is grown by plain kernels even if the
-    kernels are compiled already.
+    If a function of the user would have to be compiled first, a small table is grown by plain kernels even if the
+    kernels are already compiled.
     """
     global _plain_effort_so_far
     forced = os.environ.get("TREEWRIGHT_COMPILE", "")
@@ -41,7 +41,7 @@ def choose_form(effort: int, *, own_to_compile: bool = False) -> Run:
 
 
 def run_plain(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """A kernel as the Python function it is, with the silent arithmetic of machine code."""
+    """Return a kernel as a Python function, with floating-point warnings disabled as in machine code."""
 
     def run(*arguments: Any) -> Any:
         with np.errstate(all="ignore"):
@@ -51,5 +51,5 @@ def run_plain(kernel: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def choose_compiled_form() -> Run:
-    """Forests run compiled, except where plain kernels are asked for by TREEWRIGHT_COMPILE=0."""
+    """Choose the compiled form, which forests use, unless TREEWRIGHT_COMPILE=0 forces plain kernels."""
     return run_plain if os.environ.get("TREEWRIGHT_COMPILE", "") == "0" else compiled

@@ -1,7 +1,7 @@
-"""Ctrl-C between two steps rather than in the middle of one.
+"""Interrupts by Ctrl-C that are raised between two steps rather than within one.
 
-An interrupt that strikes while Python's own locks are held, as those of a pool of threads, leaves them locked, and the
-threads wait for ever. So it is noted when it comes and raised where nothing is under way.
+An interrupt while Python's own locks are held, such as those of a thread pool, leaves them locked, and the threads wait
+for ever. It is therefore recorded when it occurs, and raised where no work is in progress.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from typing import Any
 
 @contextmanager
 def defer_interrupts() -> Iterator[None]:
-    """Note Ctrl-C within the block, and raise it at its end.
+    """Record Ctrl-C within the block, and raise it at its end.
 
-    Other threads than the main one are never interrupted, and a handler that Python does not know cannot be put back.
+    Threads other than the main thread are never interrupted. A handler that was not installed from Python cannot be
+    restored.
     """
     previous = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(previous):

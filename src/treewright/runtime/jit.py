@@ -1,7 +1,7 @@
-"""The decorators of the kernels, how Numba compiles them, and where their machine code is kept.
+"""The decorators of the kernels, their compilation by Numba, and the cache of their machine code.
 
-A kernel is an ordinary Python function until someone asks for its compiled form. Small tables are grown by the plain
-functions: they are done before Numba would have been imported. Both forms are the same source and give the same bits.
+A kernel is an ordinary Python function until its compiled form is requested. Small tables are grown by the plain
+functions, which finish before Numba would be imported. Both forms have the same source and give the same bits.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from typing import Any
 
 import numpy as np
 
-# The packages whose modules may hold kernels, relative to the package. All their sources name the compiled code.
+# The packages whose modules may contain kernels, relative to the package. The digest of all their sources identifies
+# the compiled code.
 PACKAGE = Path(__file__).parent.parent
 KERNEL_PACKAGES = ("runtime", "encoding", "engines", "tree/pruning")
 
@@ -33,8 +34,8 @@ _lock = threading.Lock()
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Mark a function that only other kernels call.
 
-    Numba compiles it once for each combination of argument types, and a constant written into a call has a type of
-    its own. Call kernels with the named constants of `layout`, not with 0, -1 or True.
+    Numba compiles it once for each combination of argument types, and a literal in a call has its own type. Call
+    kernels with the named constants of `layout`, not with 0, -1 or True.
     """
     _roles[function] = "kernel"
     return function
@@ -47,13 +48,13 @@ def part(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def entry(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Mark a kernel that Python calls; its machine code is kept with that of all kernels it calls."""
+    """Mark a kernel that Python calls; its machine code is cached together with that of all kernels it calls."""
     _roles[function] = "entry"
     return function
 
 
 def replaced(build: Callable[[], Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Mark a plain function whose compiled form `build` makes."""
+    """Mark a plain function whose compiled form `build` returns."""
 
     def mark(function: Callable[..., Any]) -> Callable[..., Any]:
         _replacements[function] = build
@@ -81,10 +82,11 @@ def _build_borrow() -> Any:
 
 @replaced(_build_borrow)
 def borrow(array: Any) -> Any:
-    """The same array, without a claim on its memory; the caller sees to it that the memory lives long enough.
+    """Return the same array without a reference to its memory; the caller must keep the memory alive.
 
-    Every time an array is taken out of a struct, Numba counts who uses it, with an operation that keeps all cores from
-    the counter's memory meanwhile. In small nodes this took more time than the search. A borrowed array is not counted.
+    Numba counts references whenever an array is taken out of a struct, by an atomic operation that blocks the counter's
+    memory for all cores. In small nodes this took longer than the search. References to a borrowed array are not
+    counted.
     """
     return array
 
@@ -102,7 +104,7 @@ def _build_prefetch() -> Any:
             address = builder.bitcast(builder.gep(view.data, [arguments[1]]), byte)
             kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
             function = builder.module.declare_intrinsic("llvm.prefetch", [byte], kind)
-            # To be read, soon again, as data.
+            # The arguments mean: for reading, with moderate locality, as data.
             builder.call(function, [address, number(0), number(2), number(1)])
             return context.get_dummy_value()
 
@@ -113,11 +115,11 @@ def _build_prefetch() -> Any:
 
 @replaced(_build_prefetch)
 def prefetch(array: Any, place: Any) -> None:
-    """Begin to bring a place of an array, counted through all its lines, into fast memory, without waiting for it."""
+    """Start to load the entry `place` of an array, as if it were flat, into the cache, without waiting for it."""
 
 
 def compile_error(problem: Exception) -> str:
-    """What Numba says of a function that it cannot compile, in one line: what is wrong, rather than in which step.
+    """Return Numba's message about a function that it cannot compile in one line: the cause, not the compiler step.
 
     >>> compile_error(ValueError("Failed in nopython mode (step: types)\\nNo such function <f at 0x7f12> for:\\nmore"))
     'No such function <f> for'
@@ -125,12 +127,12 @@ def compile_error(problem: Exception) -> str:
     plain = re.sub(r"\x1b\[[0-9;]*m| at 0x[0-9a-f]+", "", str(problem))
     lines = [" ".join(line.split()) for line in plain.splitlines()]
     around = ("Failed in", "During:", "File ", "This error", "^")
-    told = next((line for line in lines if line and not line.startswith(around)), type(problem).__name__).rstrip(":")
-    return told if len(told) <= 200 else f"{told[:197]}..."
+    message = next((line for line in lines if line and not line.startswith(around)), type(problem).__name__).rstrip(":")
+    return message if len(message) <= 200 else f"{message[:197]}..."
 
 
 def compile_row_loop(function: Callable[..., Any]) -> Any:
-    """A loop that writes the two numbers which a user's function of two numbers returns, row by row."""
+    """Compile a loop that writes, for each row, the two numbers that a user's function of two numbers returns."""
     import numba
 
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
@@ -146,68 +148,68 @@ def compile_row_loop(function: Callable[..., Any]) -> Any:
 
 
 def compile_callback(functions: Sequence[Any], n_figures: int, line: int = 0) -> Any:
-    """The first of a user's functions compiled for `impurity.ask`, with the others that it calls.
+    """Compile the first of a user's functions for `impurity.call_own`, with the others that it calls.
 
-    It is handed a copy of each set of `n_figures`, as an array, or as three numbers that are a `line` apart. If it
-    raises or gives no finite number, the answer is infinite, and the figures stand in the second half of `room`, after
-    a 1. Its indices are checked: no mistake of a user may write where it should not.
+    It receives a copy of each set of `n_figures`, as an array, or as three numbers that are `line` entries apart. If it
+    raises an exception or does not return a finite number, the result is infinite. The second half of `workspace` then
+    contains a 1 and the figures. Its indices are checked, so that no error of a user can write outside of an array.
     """
     import numba
 
     function, array_of = _compile_together(functions), numba.carray
     step, apart = (1, line) if line else (n_figures, 1)
 
-    def call_with_array(figures: Any, room: Any, place: Any) -> Any:
+    def call_with_array(figures: Any, workspace: Any, place: Any) -> Any:
         for k in range(n_figures):
-            room[k] = figures[place * n_figures + k]
-        return float(function(array_of(room, (n_figures,))))
+            workspace[k] = figures[place * n_figures + k]
+        return float(function(array_of(workspace, (n_figures,))))
 
-    def call_with_numbers(figures: Any, room: Any, place: Any) -> Any:
+    def call_with_numbers(figures: Any, workspace: Any, place: Any) -> Any:
         return float(function(figures[place], figures[place + line], figures[place + 2 * line]))
 
     call = numba.njit(call_with_numbers if line else call_with_array)
 
-    def call_all(figures: Any, room: Any, answers: Any, count: Any) -> Any:
-        """Whether all answers are finite. Nothing is caught within the loop, which is how it is fast."""
+    def call_all(figures: Any, workspace: Any, results: Any, count: Any) -> Any:
+        """Are all results finite? The loop catches no exceptions, which makes it fast."""
         doubt = 0.0
         for place in range(count):
-            answers[place] = call(figures, room, place)
-            doubt += 0.0 * answers[place]
+            results[place] = call(figures, workspace, place)
+            doubt += 0.0 * results[place]
         return doubt == 0.0
 
-    hurry = numba.njit(call_all)
+    call_fast = numba.njit(call_all)
 
-    def answer(figures: Any, room: Any, answers: Any, count: Any) -> None:
+    def evaluate(figures: Any, workspace: Any, results: Any, count: Any) -> None:
         try:
-            if hurry(figures, room, answers, count):
+            if call_fast(figures, workspace, results, count):
                 return
         except Exception:
             pass
         for place in range(count):
-            answers[place] = np.inf
+            results[place] = np.inf
             try:
-                answers[place] = call(figures, room, place)
+                results[place] = call(figures, workspace, place)
             except Exception:
                 pass
-            if not np.isfinite(answers[place]):
-                answers[place] = np.inf
-                if room[n_figures] == 0.0:
+            if not np.isfinite(results[place]):
+                results[place] = np.inf
+                if workspace[n_figures] == 0.0:
                     for k in range(n_figures):
-                        room[n_figures + 1 + k] = figures[place * step + k * apart]
-                room[n_figures] = 1.0
+                        workspace[n_figures + 1 + k] = figures[place * step + k * apart]
+                workspace[n_figures] = 1.0
 
     pointer = numba.types.CPointer(numba.types.float64)
-    return numba.cfunc(numba.types.void(pointer, pointer, pointer, numba.types.int64))(answer)
+    return numba.cfunc(numba.types.void(pointer, pointer, pointer, numba.types.int64))(evaluate)
 
 
 def _compile_together(functions: Sequence[Any]) -> Any:
-    """The first of these functions for Numba; where it names the others, it finds them compiled as well."""
+    """Return the first of these functions for Numba; the names of the others in it refer to their compiled forms."""
     import numba
 
     forms: dict[Callable[..., Any], Any] = {}
     for function in functions:
         if not isinstance(function, types.FunctionType):
-            return function  # compiled already
+            return function  # already compiled
         cells = tuple(types.CellType(cell.cell_contents) for cell in function.__closure__ or ())
         scope = dict(function.__globals__)
         copy = types.FunctionType(function.__code__, scope, function.__name__, function.__defaults__, cells)
@@ -223,12 +225,12 @@ def _compile_together(functions: Sequence[Any]) -> Any:
 
 
 def is_compiled() -> bool:
-    """Have compiled kernels been asked for in this process?"""
+    """Have compiled kernels been requested in this process?"""
     return bool(_compiled)
 
 
 def compiled(function: Callable[..., Any]) -> Any:
-    """The compiled form of an entry kernel. Numba is imported when this is first called."""
+    """Return the compiled form of an entry kernel; the first call imports Numba."""
     with _lock:
         if not _compiled:
             _compiled.update(_compile_all())
@@ -236,10 +238,10 @@ def compiled(function: Callable[..., Any]) -> Any:
 
 
 def _compile_all() -> dict[Callable[..., Any], Any]:
-    """Hand all kernels to Numba, which compiles each when it is first called.
+    """Pass all kernels to Numba, which compiles each when it is first called.
 
-    Numba finds a kernel's callees among its global names. The plain functions keep theirs, because another thread may
-    be running them; the compiled ones get copies in which every kernel is the compiled one.
+    Numba finds the callees of a kernel among its global names. The plain functions keep their globals, because another
+    thread may be running them. The compiled functions get copies in which every kernel is the compiled one.
     """
     for path in kernel_sources():
         importlib.import_module(".".join(("treewright", *path.relative_to(PACKAGE).with_suffix("").parts)))
@@ -258,7 +260,7 @@ def _compile_all() -> dict[Callable[..., Any], Any]:
 
 
 def _announce_compilation() -> None:
-    """Tell a person at a terminal why their first fit takes a while."""
+    """Print on a terminal why the first fit takes longer."""
     if sys.stderr is not None and sys.stderr.isatty() and not any(Path(cache_directory()).rglob("*.nbi")):
         print("treewright: compiling its kernels, once; this takes about 15 seconds", file=sys.stderr)
 
@@ -268,10 +270,10 @@ def _is_form_of(value: Any, forms: dict[Callable[..., Any], Any]) -> bool:
 
 
 def _hand_to_numba(function: Callable[..., Any], role: str) -> Any:
-    """A dispatcher for this kernel.
+    """Create a dispatcher for this kernel.
 
-    Division follows IEEE (no exception inside a kernel) and fast-math is off: sums keep their written order, so that
-    results are the same bits everywhere.
+    Division follows IEEE (no exception inside a kernel). Fast-math is off: sums keep their written order, so that
+    results have the same bits everywhere.
     """
     import numba
 
@@ -291,16 +293,17 @@ def _hand_to_numba(function: Callable[..., Any], role: str) -> Any:
 
 _inner_compiler: Any = None
 
-# Calls that count who uses an array, in the code that Numba writes for LLVM.
+# Calls that count references to arrays, in the code that Numba generates for LLVM.
 _COUNTING = re.compile(r'^ *call void @"?NRT_(?:incref|decref)"?\(.*\n', re.MULTILINE)
 
 
 def _make_inner_compiler() -> Any:
-    """A Numba compiler that leaves an inner kernel as it is, to be optimised once, within the entry that uses it.
+    """Make a Numba compiler that does not optimise an inner kernel, which is optimised once, within its entry.
 
-    Numba's own compiler optimises every kernel and makes machine code of it, and then again within each caller, which
-    takes several times as long. Inner kernels make no arrays and keep none, so who uses an array need not be counted
-    in them: in small nodes that took longer than the search. If Numba's insides change, its own compiler does as well.
+    Numba's own compiler optimises every kernel and generates machine code for it, and then again within each caller.
+    This takes several times as long. Inner kernels create no arrays and keep none, so references need not be counted in
+    them: in small nodes this took longer than the search. If Numba's internals change, its own compiler is used
+    instead.
     """
     global _inner_compiler
     if _inner_compiler is not None:
@@ -348,9 +351,9 @@ def _make_inner_compiler() -> Any:
 
 
 def build_struct(name: str, fields: Sequence[tuple[str, tuple[str, int]]]) -> Any:
-    """A compiled function that makes a struct with these fields (name, and type name with number of dimensions).
+    """Compile a function that creates a struct with these fields (name, and type name with number of dimensions).
 
-    Kernels hand the struct on by reference. Its type's name is part of every kernel's symbol, so it is kept short.
+    Kernels pass the struct by reference. The name of its type is part of every kernel's symbol, so it is short.
     """
     import numba
     from numba.experimental import structref
@@ -371,16 +374,16 @@ def build_struct(name: str, fields: Sequence[tuple[str, tuple[str, int]]]) -> An
 
 
 def kernel_sources(package: Path = PACKAGE) -> list[Path]:
-    """The files that may hold kernels, in sub-folders too; package files hold none."""
+    """List the files that may contain kernels, in subdirectories too; `__init__.py` files contain none."""
     found = (path for name in KERNEL_PACKAGES for path in (package / name).rglob("*.py"))
     return sorted(path for path in found if path.name != "__init__.py")
 
 
 def kernel_sources_digest(package: Path = PACKAGE) -> str:
-    """A short name for the state of all kernel sources and of what else shapes their machine code.
+    """Compute a short digest of all kernel sources and of everything else that affects their machine code.
 
-    Numba's own cache looks only at the file of the function it compiles, so a change in a helper of another file
-    would leave stale code in use. A directory named by this digest cannot hold stale code.
+    Numba's own cache checks only the file of the function it compiles, so a change in a function of another file would
+    leave stale code in use. A directory named by this digest cannot contain stale code.
     """
     import numba
 
@@ -394,7 +397,7 @@ def kernel_sources_digest(package: Path = PACKAGE) -> str:
 
 
 def cache_directory() -> str:
-    """Where compiled kernels are kept: NUMBA_CACHE_DIR, or the user's cache, or the temporary directory."""
+    """Return the directory of compiled kernels: NUMBA_CACHE_DIR, or the user's cache, or the temporary directory."""
     home = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME")
     for base in (Path(home) if home else Path.home() / ".cache", Path(tempfile.gettempdir())):
         directory = base / "treewright" / kernel_sources_digest()

@@ -1,4 +1,4 @@
-"""Progress of work that takes long, and work that Ctrl-C can stop."""
+"""Progress of long work, and work that Ctrl-C can stop."""
 
 from __future__ import annotations
 
@@ -15,23 +15,24 @@ Result = TypeVar("Result")
 
 
 class Tick(Protocol):
-    """Tells that so many steps more are done, and perhaps how it goes."""
+    """Reports that more steps are done, with an optional note on the progress."""
 
     def __call__(self, steps: int = 1, note: str = "") -> None: ...
 
 
-# Work that is done before this many seconds shows nothing.
+# Work that takes fewer seconds shows nothing.
 PATIENCE = 2.0
 
-# How long the main thread waits before it looks for Ctrl-C again; on Windows a wait without end cannot be broken.
+# Seconds that the main thread waits before it checks for Ctrl-C again. On Windows a wait without a timeout cannot be
+# interrupted.
 LOOK_UP = 0.2
 
-# One bar at a time: two would write over each other.
+# Only one bar is shown at a time, because two would overwrite each other.
 _screen = threading.Lock()
 
 
 class Display(Protocol):
-    """Where progress is told."""
+    """An output for progress."""
 
     def update(self, done: int, note: str = "") -> None: ...
 
@@ -40,23 +41,23 @@ class Display(Protocol):
 
 @contextmanager
 def follow(what: str, total: int | None = None, progress: bool | None = None) -> Iterator[Tick]:
-    """Tell how far the work of a `with` block is, if it takes more than two seconds.
+    """Show the progress of the work of a `with` block, if it takes more than two seconds.
 
     Parameters
     ----------
     what : str
-        The work, as "growing trees".
+        The work, such as "growing trees".
     total : int or None, default=None
-        How many steps it has; None if nobody knows.
+        Number of steps; None if it is unknown.
     progress : bool or None, default=None
-        None shows a bar in a terminal and in a notebook, and nothing in scripts, in workers and in threads; True
-        shows it anywhere, False nowhere.
+        None shows a bar in a terminal and in a notebook, and nothing in scripts, in workers and in threads. True
+        shows it everywhere, False nowhere.
 
     Yields
     ------
     tick : function
-        Call `tick(1)` when a step is done, from any thread. Once the block was left by an error or by Ctrl-C, it raises
-        KeyboardInterrupt, so that threads which still work come to their end.
+        Call `tick(1)` when a step is done, from any thread. After the block was left by an error or by Ctrl-C, it
+        raises KeyboardInterrupt, so that threads that are still working stop.
 
     >>> with follow("growing trees", total=3) as tick:
     ...     for _ in range(3):
@@ -73,7 +74,7 @@ def follow(what: str, total: int | None = None, progress: bool | None = None) ->
 
 
 def is_wanted(progress: bool | None) -> bool:
-    """Whether to show progress here; None leaves it to the surroundings."""
+    """Should progress be shown here? None decides by the environment."""
     if progress is not None:
         return bool(progress)
     in_worker = multiprocessing.parent_process() is not None
@@ -83,7 +84,7 @@ def is_wanted(progress: bool | None) -> bool:
 
 
 def is_terminal() -> bool:
-    """Whether a person may be looking at stderr."""
+    """Is stderr a terminal?"""
     try:
         return bool(sys.stderr.isatty())
     except (AttributeError, ValueError):  # no stderr at all, or a closed one
@@ -91,14 +92,14 @@ def is_terminal() -> bool:
 
 
 def is_notebook() -> bool:
-    """Whether this process is the kernel of a notebook; IPython in a terminal is none."""
+    """Is this process the kernel of a notebook? IPython in a terminal is not."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None and hasattr(ipython, "get_ipython") else None
     return getattr(shell, "kernel", None) is not None
 
 
 class Counter:
-    """Counts steps, and opens a display when the work turns out to take long."""
+    """A counter of steps that opens a display when the work takes long."""
 
     def __init__(self, what: str, total: int | None, wanted: bool) -> None:
         self.what = what
@@ -117,7 +118,7 @@ class Counter:
             self._timer.start()
 
     def tick(self, steps: int = 1, note: str = "") -> None:
-        """So many steps more are done; the note tells how it goes."""
+        """Add so many steps; the note describes the progress."""
         if self.is_stopped:
             raise KeyboardInterrupt
         with self._lock:
@@ -127,7 +128,7 @@ class Counter:
                 self._display.update(self.done, self.note)
 
     def close(self) -> None:
-        """Nothing is shown from here on."""
+        """Stop showing progress."""
         if self._timer is None:
             return
         self._timer.cancel()
@@ -151,17 +152,17 @@ class Counter:
 
 
 def open_display(what: str, total: int | None) -> Display | None:
-    """A bar for a terminal or a notebook, lines for a file; None if somebody else draws on the screen."""
+    """Open a bar for a terminal or a notebook, or lines for a file; None if another program draws on the screen."""
     if not (is_terminal() or is_notebook()):
         return Lines(what, total)
     try:
         return Bar(what, total)
-    except Exception:  # of rich, where another live display is shown; a bar is never worth a failed fit
+    except Exception:  # raised by rich if another live display is shown; a fit must not fail because of a bar
         return None
 
 
 class Bar:
-    """A bar that moves and disappears when the work is done."""
+    """A progress bar that disappears when the work is done."""
 
     def __init__(self, what: str, total: int | None) -> None:
         from rich.console import Console
@@ -175,15 +176,15 @@ class Bar:
         self._task = self._progress.add_task(what, total=total)
 
     def update(self, done: int, note: str = "") -> None:
-        told = f"{self._what} ({note})" if note else self._what
-        self._progress.update(self._task, completed=done, description=told)
+        text = f"{self._what} ({note})" if note else self._what
+        self._progress.update(self._task, completed=done, description=text)
 
     def close(self) -> None:
         self._progress.stop()
 
 
 class Lines:
-    """For output that goes to a file: a line for each tenth of the work."""
+    """Output for files: one line for each tenth of the work."""
 
     def __init__(self, what: str, total: int | None) -> None:
         self._what = what
@@ -195,18 +196,18 @@ class Lines:
         if tenths == self._tenths or sys.stderr is None:
             return
         self._tenths = tenths
-        told = "..." if self._total is None else f": {done} of {self._total}"
-        print(f"{self._what}{told}{f' ({note})' if note else ''}", file=sys.stderr, flush=True)
+        text = "..." if self._total is None else f": {done} of {self._total}"
+        print(f"{self._what}{text}{f' ({note})' if note else ''}", file=sys.stderr, flush=True)
 
     def close(self) -> None:
-        """Lines stay where they are."""
+        """Do nothing, because lines remain."""
 
 
 def interruptible(work: Callable[[], Result]) -> Result:
-    """What `work` returns; Ctrl-C stops waiting for it at once.
+    """Return the result of `work`; Ctrl-C stops the wait for it immediately.
 
-    A thread that computes cannot be interrupted, so in the main thread the work is left to another one. After Ctrl-C
-    that one goes on until its next `tick`, and what it found is thrown away; `work` must change nothing that stays.
+    A thread that computes cannot be interrupted, so the main thread leaves the work to another one. After Ctrl-C, that
+    thread continues until its next `tick`, and its result is discarded. `work` must not change anything that remains.
 
     >>> interruptible(lambda: 6 * 7)
     42
@@ -234,8 +235,8 @@ def interruptible(work: Callable[[], Result]) -> Result:
 
 
 def _in_joblib_context() -> bool:
-    """Whether joblib was told how to run things; it tells only the thread that it was told in."""
+    """Has a joblib backend been configured? joblib reports it only in the thread in which it was configured."""
     from joblib.parallel import get_active_backend
 
-    # Without a context it tells 1, or None since version 1.3.
+    # Without a context, joblib returns 1, or None since version 1.3.
     return get_active_backend()[1] not in (1, None)

@@ -1,4 +1,4 @@
-"""How many threads to use, and work that is spread over them with results in a fixed order."""
+"""The number of threads, and parallel work with results in a fixed order."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Result = TypeVar("Result")
 
 
 def run_parallel(work: Callable[[Item], Result], items: Iterable[Item], n_threads: int) -> list[Result]:
-    """The results in the order of the items, computed on a plain pool of threads."""
+    """Return the results in the order of the items, computed by a thread pool."""
     if n_threads < 2:
         return [work(item) for item in items]
     with ThreadPoolExecutor(n_threads) as pool:
@@ -24,7 +24,7 @@ def run_parallel(work: Callable[[Item], Result], items: Iterable[Item], n_thread
 
 
 def run_interruptibly(work: Callable[[int], Any], items: Sequence[int], n_threads: int, stop: np.ndarray) -> list[Any]:
-    """The results in order; an interrupt or an error sets `stop`, waits for the threads and goes on upwards."""
+    """Return the results in order; an interrupt or an error sets `stop`, waits for the threads and is raised again."""
     with ThreadPoolExecutor(max(n_threads, 1)) as pool:
         futures = [pool.submit(work, item) for item in items]
         try:
@@ -37,9 +37,9 @@ def run_interruptibly(work: Callable[[int], Any], items: Sequence[int], n_thread
 
 
 def usable_threads(n_jobs: int | None) -> int:
-    """How many threads to use: as asked, else as many as this process may run at once.
+    """Return the number of threads to use: `n_jobs`, or as many as this process may run at the same time.
 
-    OMP_NUM_THREADS is respected because joblib and schedulers set it to share a machine.
+    OMP_NUM_THREADS is respected, because joblib and schedulers set it to share a machine.
     """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if n_jobs is None:

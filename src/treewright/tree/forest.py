@@ -1,4 +1,4 @@
-"""The Forest value: many trees with two branches per node, on one coding of the table, in few bytes per node."""
+"""The Forest value: many trees with two branches per node, on one encoding of the table, in few bytes per node."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from treewright.engines.packed.walk import (
 from treewright.table.column import Column
 from treewright.tree.tree import BIT_SET, SplitKind, Target, Tree
 
-# Arrays of trees that simply follow each other.
+# Arrays of trees that are concatenated.
 _JOINED = (
     "nodes",
     "sets",
@@ -36,7 +36,7 @@ _JOINED = (
     "gains",
 )
 
-# How many rows at least are sent down by several threads.
+# Least number of rows for which several threads are used.
 MIN_ROWS_FOR_THREADS = 2048
 
 
@@ -44,23 +44,23 @@ MIN_ROWS_FOR_THREADS = 2048
 class Forest:
     """The trees of a random forest or of extra trees.
 
-    A row is coded once, a byte per column, and then sent down all trees. `forest[i]` is one of them as a `Tree`, which
-    sends a row the same way.
+    A row is encoded once, with one byte per column, and then sent down all trees. `forest[i]` is one of them as a
+    `Tree`, which sends a row to the same leaf.
 
     Attributes
     ----------
-    columns, target : what the trees test and predict.
-    criterion : what they were grown by; "gradient" in boosting.
-    bins : how columns are coded.
-    nodes : one word per node, as `growth.forest_walk` describes it, tree after tree.
-    node_start : where the nodes of each tree begin, and the end.
-    node_set, sets : for each node that asks for a set of categories which of the sets, four words each.
-    leaf_start : where the leaves of each tree begin, and the end.
+    columns, target : the columns that the trees test, and the target that they predict.
+    criterion : the criterion of growth; "gradient" in boosting.
+    bins : the encoding of the columns.
+    nodes : one word per node, in the format of `engines.packed.walk`, tree after tree.
+    node_start : the start of the nodes of each tree, and the end.
+    node_set, sets : for each node that tests a set of categories the number of its set; the sets, four words each.
+    leaf_start : the start of the leaves of each tree, and the end.
     leaf_weight, leaf_rows : the training rows in each leaf.
     leaf_value : the share of the second of two classes, or the mean of the targets.
-    leaf_spread : for numbers, the sum of squares around it.
-    leaf_end, entry_class, entry_share : of more classes, or under entropy, the shares of those that occur in a leaf.
-    gains : what the splits of each column gained in each tree.
+    leaf_spread : for numbers, the sum of squared deviations from it.
+    leaf_end, entry_class, entry_share : for more classes, or with entropy, the shares of the classes in a leaf.
+    gains : the gains of the splits of each column in each tree.
     """
 
     columns: tuple[Column, ...]
@@ -89,7 +89,7 @@ class Forest:
                 array.flags.writeable = False
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Unpickled arrays are writeable and unchecked; building the forest anew checks and freezes them again.
+        # Unpickled arrays are writeable and unchecked. Building the forest again checks and freezes them.
         return type(self), tuple(getattr(self, field.name) for field in fields(self))
 
     def __repr__(self) -> str:
@@ -110,12 +110,12 @@ class Forest:
     def of(
         cls, columns: tuple[Column, ...], target: Target, criterion: str, bins: Bins, parts: list[GrownTrees]
     ) -> Forest:
-        """A forest of grown trees."""
+        """Create a forest from grown trees."""
         before = np.cumsum([np.zeros(4, np.int64), *(part.ends[-1] for part in parts)], axis=0)
         ends = np.concatenate([part.ends + shift for part, shift in zip(parts, before, strict=False)])
         _, _, sets_before, entries_before = before.T
         joined = {name: np.concatenate([getattr(part, name) for part in parts]) for name in _JOINED}
-        # Only nodes that test a set have one; the others get 0, so that equal forests are equal in every byte.
+        # Only nodes that test a set have a set number. The others get 0, so that equal forests are equal in every byte.
         node_sets = [
             np.where((part.nodes[: len(part.node_set)] & IS_SET) != 0, part.node_set + np.int32(shift), np.int32(0))
             for part, shift in zip(parts, sets_before, strict=False)
@@ -135,17 +135,17 @@ class Forest:
 
     @property
     def packed(self) -> PackedTrees:
-        """The arrays that a row meets on its way down."""
+        """Return the arrays that descent needs."""
         arrays = {name: getattr(self, name) for name in PackedTrees._fields if name != "n_outputs"}
         return PackedTrees(**arrays, n_outputs=len(self.target.classes) if len(self.leaf_end) else 1)
 
     def can_take(self, other: Forest) -> bool:
-        """Whether another forest codes the same columns alike, so that its trees can stand beside these."""
+        """Does another forest encode the same columns in the same way, so that its trees can be added?"""
         alike = self.columns == other.columns and self.criterion == other.criterion
         return alike and np.array_equal(self.bins.cuts, other.bins.cuts)
 
     def with_more(self, other: Forest) -> Forest:
-        """This forest with the trees of another one after its own; both must code the table alike."""
+        """Return this forest with the trees of another one after its own; both must have the same encoding."""
         joined: dict[str, Any] = {name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in _JOINED}
         return replace(
             self,
@@ -157,13 +157,13 @@ class Forest:
         )
 
     def code(self, values: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
-        """Rows as the trees read them: a byte per column."""
+        """Encode rows for the trees, with one byte per column."""
         from treewright.encoding.bins import code_rows
 
         return code_rows(_compiled(), self.bins, values, _threads(len(values), n_jobs), by_column=False)
 
     def leaves(self, codes: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
-        """The leaf that each coded row reaches in each tree, counted within the tree."""
+        """Return the leaf that each encoded row reaches in each tree, numbered within the tree."""
         from treewright.engines.packed.predict import leaves_of_rows
 
         return leaves_of_rows(_compiled(), codes, self.packed, _threads(len(codes), n_jobs))
@@ -171,9 +171,9 @@ class Forest:
     def predictions(
         self, codes: np.ndarray, *, majority: bool = False, bags: np.ndarray | None = None, n_jobs: int | None = None
     ) -> np.ndarray:
-        """What the trees answer for each coded row on average: class shares (or shares of votes), or one number.
+        """Average the predictions of the trees for each encoded row: class shares (or shares of votes), or one number.
 
-        With `bags`, only the trees answer that were grown without the row; NaN where there is none.
+        With `bags`, only the trees that were grown without the row predict it; NaN if there is none.
         """
         sums, n_predictions = self._add_up(codes, majority, bags, n_jobs)
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -183,7 +183,7 @@ class Forest:
         return means
 
     def predictions_of_trees(self, codes: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
-        """What every single tree answers for each coded row: trees, rows, and class shares or one number."""
+        """Return the predictions of every tree for each encoded row: trees, rows, and class shares or one number."""
         leaves = self.leaf_start[:-1, None] + self.leaves(codes, n_jobs).T.astype(np.int64)
         if not len(self.leaf_end):
             values = self.leaf_value[leaves]
@@ -195,7 +195,7 @@ class Forest:
         return np.stack([shares[line].toarray() for line in leaves])
 
     def sums(self, codes: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
-        """What the trees answer for each coded row, added up in their order."""
+        """Sum up the predictions of the trees for each encoded row, in their order."""
         return self._add_up(codes, False, None, n_jobs)[0]
 
     def _add_up(
@@ -219,7 +219,7 @@ def _threads(n_rows: int, n_jobs: int | None) -> int:
 
 
 def tree_of(forest: Forest, index: int) -> Tree:
-    """One tree of a forest, with all that a `Tree` tells."""
+    """Return one tree of a forest, with all attributes of a `Tree`."""
     first, last = forest.node_start[index], forest.node_start[index + 1]
     words = forest.nodes[first:last]
     leaf = (words & IS_LEAF) != 0
@@ -254,10 +254,10 @@ def tree_of(forest: Forest, index: int) -> Tree:
     )
 
 
-def _thresholds(forest: Forest, asks: np.ndarray, column: np.ndarray, cut: np.ndarray) -> np.ndarray:
-    """The number a threshold split asks for; infinity parts rows with a value from those without."""
-    thresholds = np.full(len(asks), np.nan)
-    nodes = np.flatnonzero(asks)
+def _thresholds(forest: Forest, is_threshold: np.ndarray, column: np.ndarray, cut: np.ndarray) -> np.ndarray:
+    """Return the threshold of each threshold split; infinity separates known from missing values."""
+    thresholds = np.full(len(is_threshold), np.nan)
+    nodes = np.flatnonzero(is_threshold)
     starts, ends = forest.bins.cut_start[column[nodes]], forest.bins.cut_start[column[nodes] + 1]
     place = starts + cut[nodes]
     cuts = np.append(forest.bins.cuts, np.inf)
@@ -268,7 +268,7 @@ def _thresholds(forest: Forest, asks: np.ndarray, column: np.ndarray, cut: np.nd
 def _sets_of(
     forest: Forest, nodes: np.ndarray, first: int, column: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Where each node's set begins, the words of all sets as a `Tree` keeps them, and whether missing is in the set."""
+    """Return the start of each node's set, the words of all sets in the format of `Tree`, and which contain missing."""
     starts, words, missing = [], [], []
     at = 0
     for node in nodes:
@@ -276,16 +276,16 @@ def _sets_of(
         bits = np.unpackbits(forest.sets[forest.node_set[first + node]].astype("<u8").view(np.uint8), bitorder="little")
         missing.append(bool(bits[255]))
         kept = np.packbits(np.where(np.arange(256) < n_categories, bits, 0), bitorder="little").view("<u8")
-        part = np.concatenate([[BIT_SET], kept[: -(-n_categories // 64)]]).astype(np.uint64)
+        one_set = np.concatenate([[BIT_SET], kept[: -(-n_categories // 64)]]).astype(np.uint64)
         starts.append(at)
-        words.append(part)
-        at += len(part)
+        words.append(one_set)
+        at += len(one_set)
     joined = np.concatenate(words) if words else np.zeros(0, np.uint64)
     return np.array(starts, dtype=np.int64), joined, np.array(missing, dtype=bool)
 
 
 def _describe(forest: Forest, leaf: np.ndarray, child: np.ndarray, leaves: np.ndarray) -> dict[str, Any]:
-    """Weight, rows, distribution, impurity and gain of all nodes, added up from the leaves."""
+    """Compute weight, rows, distribution, impurity and gain of all nodes from the leaves."""
     n_nodes = len(leaf)
     weight, rows = np.zeros(n_nodes), np.zeros(n_nodes, dtype=np.int64)
     weight[leaf], rows[leaf] = forest.leaf_weight[leaves[leaf]], forest.leaf_rows[leaves[leaf]]
@@ -330,7 +330,7 @@ def _impurity(forest: Forest, shares: np.ndarray) -> np.ndarray:
 def _variance(
     forest: Forest, leaf: np.ndarray, child: np.ndarray, leaves: np.ndarray, sums: np.ndarray, weight: np.ndarray
 ) -> np.ndarray:
-    """The variance at each node: that within its children, and that between them."""
+    """Compute the variance at each node, as the sum of the variances within and between its children."""
     mean = sums[:, 0] / weight
     squares = np.zeros(len(leaf))
     squares[leaf] = forest.leaf_spread[leaves[leaf]]
@@ -341,8 +341,8 @@ def _variance(
 
 
 def _check(forest: Forest) -> None:
-    """Refuse arrays that could send a row out of bounds."""
-    from treewright.engines.packed.walk import leads_astray
+    """Raise an error for arrays that could send a row out of bounds."""
+    from treewright.engines.packed.walk import has_invalid_node
 
     all_nodes, all_leaves = len(forest.nodes), len(forest.leaf_weight)
     n_trees, n_classes = len(forest.node_start) - 1, len(forest.target.classes)
@@ -365,7 +365,9 @@ def _check(forest: Forest) -> None:
             and forest.leaf_end[-1] == len(forest.entry_class) == len(forest.entry_share)
             and int(forest.entry_class.max()) < n_classes
         )
-    if not fits or _compiled()(leads_astray)(
+    if not fits or _compiled()(has_invalid_node)(
         forest.nodes, forest.node_start, forest.leaf_start, forest.node_set, len(forest.sets), len(forest.columns)
     ):
-        raise ValueError("the nodes of a forest lead out of their tree; this file or forest is damaged")
+        raise ValueError(
+            "a node of the forest refers to data outside of its tree; the file or forest is damaged, fit it again"
+        )

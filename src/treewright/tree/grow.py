@@ -1,8 +1,8 @@
-"""From a table to a Tree, and from rows to the leaves they reach: where the tree package meets the engine."""
+"""Growth of a `Tree` from a table, by the engine of the exact trees."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,7 +29,7 @@ def grow(
     recipe: Recipe,
     **options: Any,
 ) -> Tree:
-    """Grow a tree; `options` are those of `growth.engine.grow_tree`."""
+    """Grow a tree; `options` are those of `engines.exact.engine.grow_tree`."""
     if oblivious:
         from treewright.engines.exact.oblivious import grow_oblivious
 
@@ -50,126 +50,5 @@ def grow(
 
 
 def take_surrogates(found: GrownSurrogates) -> Surrogates:
-    """Surrogates as they leave the engine, made a part of a tree."""
+    """Convert the surrogates of an engine to those of a tree."""
     return Surrogates(**{field.name: getattr(found, field.name) for field in fields(found)})
-
-
-# Rows are sent down in blocks of about this many entries, because a row with missing values may end in every leaf.
-MOST_ENTRIES = 1 << 22
-MOST_ROWS = 1 << 14
-
-
-def _block_size(tree: Tree) -> int:
-    """How many rows to send down at once."""
-    divides = bool((tree.missing_branch < 0).any())
-    return min(max(MOST_ENTRIES // tree.n_leaves, 1), MOST_ROWS) if divides else MOST_ROWS
-
-
-@dataclass(frozen=True, eq=False)
-class Landings:
-    """Where rows end in a tree: one entry per node that a row reaches, the entries of a row next to each other."""
-
-    ends: np.ndarray  # for each row, where its entries end
-    nodes: np.ndarray
-    parts: np.ndarray  # which part of the row
-
-    @property
-    def rows(self) -> np.ndarray:
-        """The row of each entry."""
-        return np.repeat(np.arange(len(self.ends)), np.diff(self.ends, prepend=0))
-
-
-def land(tree: Tree, values: np.ndarray) -> Landings:
-    """The nodes where rows end, and which part of each row; `values` as `table.read_like` returns them."""
-    from treewright.engines.exact.descent import UNSEEN_AS_MISSING, UNSEEN_MAJORITY, UNSEEN_STOP, descend
-    from treewright.runtime.forms import choose_form
-
-    values = fill(tree, values)
-    policies = {"stop": UNSEEN_STOP, "majority": UNSEEN_MAJORITY}
-    values = np.ascontiguousarray(values, dtype=np.float64)
-    n_categories = np.array([len(column.categories) for column in tree.columns], dtype=np.int64)
-    ends = np.zeros(len(values), dtype=np.int64)
-    room = len(values)
-    deepest = tree.depth * int(tree.n_children.max(initial=0)) + 1 if (tree.missing_branch < 0).any() else 1
-    stack = np.empty(deepest, dtype=np.int64), np.empty(deepest)
-    while True:
-        nodes, parts = np.empty(room, dtype=np.int64), np.empty(room)
-        n_entries = choose_form(values.size)(descend)(
-            values,
-            tree.kind,
-            tree.column,
-            tree.threshold + tree.tolerance,
-            tree.first_child,
-            tree.n_children,
-            tree.missing_branch,
-            tree.share,
-            tree.set_start,
-            tree.category_sets,
-            tree.weight,
-            *_surrogate_arrays(tree),
-            n_categories,
-            policies.get(tree.unseen, UNSEEN_AS_MISSING),
-            *stack,
-            ends,
-            nodes,
-            parts,
-        )
-        if n_entries >= 0:
-            return Landings(ends, nodes[:n_entries], parts[:n_entries])
-        room *= 4
-
-
-def _surrogate_arrays(tree: Tree) -> tuple[np.ndarray, ...]:
-    """What the descent asks of surrogates: column, threshold, branches, and maps; nothing if there are none."""
-    found = tree.surrogates
-    if found is None:
-        none = (tree.n_nodes, 0)
-        return np.empty(none, np.int32), np.empty(none), *(np.empty(none, np.int64),) * 3
-    return found.column, found.threshold, found.low_branch, found.high_branch, found.map_start
-
-
-def fill(tree: Tree, values: np.ndarray) -> np.ndarray:
-    """The rows with their missing values imputed, if the tree has something to fill them with."""
-    if tree.imputation is None:
-        return values
-    missing = np.isnan(values)
-    if tree.unseen == "as_missing":
-        missing |= (values < 0) & np.array([bool(column.categories) for column in tree.columns])
-    return tree.imputation.fill(values, missing) if missing.any() else values
-
-
-def leaves_of(tree: Tree, values: np.ndarray) -> np.ndarray:
-    """The node each row reaches, the one with its largest part where a row is divided."""
-    leaves = np.empty(len(values), dtype=np.int64)
-    size = _block_size(tree)
-    for start in range(0, len(values), size):
-        block = slice(start, start + size)
-        landed = land(tree, values[block])
-        if len(landed.nodes) == len(landed.ends):
-            leaves[block] = landed.nodes
-            continue
-        # Sorted by row, then by falling part; the first of equals stays first.
-        order = np.lexsort((-landed.parts, landed.rows))
-        first = np.concatenate([[0], landed.ends[:-1]])
-        leaves[block] = landed.nodes[order[first]]
-    return leaves
-
-
-def predictions_of(tree: Tree, values: np.ndarray) -> np.ndarray:
-    """Class shares, or the number, that the tree answers for each row: a row of numbers each."""
-    return average_of(tree, values, tree.value)
-
-
-def average_of(tree: Tree, values: np.ndarray, of_node: np.ndarray) -> np.ndarray:
-    """For each row what stands in `of_node` for the node it reaches, averaged over its parts."""
-    averages = np.empty((len(values), of_node.shape[1]))
-    size = _block_size(tree)
-    for start in range(0, len(values), size):
-        block = slice(start, start + size)
-        landed = land(tree, values[block])
-        if len(landed.nodes) == len(landed.ends):
-            averages[block] = of_node[landed.nodes]
-            continue
-        first = np.concatenate([[0], landed.ends[:-1]])
-        averages[block] = np.add.reduceat(landed.parts[:, None] * of_node[landed.nodes], first)
-    return averages

@@ -1,4 +1,4 @@
-"""Filling missing values before a row goes down a tree: by a column's usual value, or by what the other columns say."""
+"""Imputation of missing values before descent, by a common value of the column or by a tree on the other columns."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Imputation:
-    """What stands in for a missing value.
+    """The values that replace missing values.
 
     Attributes
     ----------
-    usual : for each column the value that fills its missing values, NaN where nothing does.
-    guesses : columns, and for each the tree that tells its missing values from the other columns.
+    usual : for each column the value that replaces its missing values, NaN if none does.
+    guesses : columns, and for each the tree that predicts its missing values from the other columns.
     """
 
     usual: np.ndarray
@@ -27,20 +27,20 @@ class Imputation:
     def __post_init__(self) -> None:
         self.usual.flags.writeable = False
 
-    def fill(self, values: np.ndarray, is_missing: np.ndarray) -> np.ndarray:
-        """The rows without missing values; `is_missing` tells which cells are missing."""
-        filled = np.where(is_missing, self.usual, values)
+    def impute(self, values: np.ndarray, is_missing: np.ndarray) -> np.ndarray:
+        """Return the rows with imputed values; `is_missing` is the mask of missing values."""
+        imputed = np.where(is_missing, self.usual, values)
         for column, tree in self.guesses:
             rows = np.flatnonzero(is_missing[:, column])
             if len(rows):
                 others = np.delete(np.where(is_missing[rows], np.nan, values[rows]), column, axis=1)
-                filled[rows, column] = guess(tree, others)
-        return filled
+                imputed[rows, column] = predict_missing(tree, others)
+        return imputed
 
 
-def guess(tree: Tree, values: np.ndarray) -> np.ndarray:
-    """What a tree of one column's values says: the number, or the index of the category."""
-    from treewright.tree.grow import predictions_of
+def predict_missing(tree: Tree, values: np.ndarray) -> np.ndarray:
+    """Predict the values of one column by a tree: the number, or the index of the category."""
+    from treewright.tree.descent import predictions_of
 
     predictions = predictions_of(tree, values)
     return predictions.argmax(axis=1).astype(np.float64) if tree.target.is_classes else predictions[:, 0]

@@ -14,12 +14,12 @@ from treewright.engines.criteria import CRITERIA
 from treewright.table.column import Column, write_number
 from treewright.tree.imputation import Imputation
 
-# The first word of a category set that is told by a bit per category.
+# The first word of a category set that has one bit per category.
 BIT_SET = 0xFFFFFFFFFFFFFFFF
 
 
 class SplitKind(IntEnum):
-    """What a node asks of a row."""
+    """The kinds of splits of a node."""
 
     LEAF = 0
     THRESHOLD = 1  # value <= threshold goes to the first child, else to the second
@@ -29,7 +29,7 @@ class SplitKind(IntEnum):
 
 @dataclass(frozen=True)
 class Target:
-    """What a tree answers: one of `classes`, or a number when there are none."""
+    """The target of a tree: one of `classes`, or a number if there are none."""
 
     name: str
     classes: tuple[object, ...] = ()
@@ -41,7 +41,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Test:
-    """The condition a row meets on one branch; it prints itself in the user's own words."""
+    """The condition of one branch, which prints itself with the user's column names and categories."""
 
     __test__ = False  # not a pytest class
 
@@ -53,7 +53,7 @@ class Test:
         return f"{self.column.name} {self.relation} {self.write_operand()}".rstrip()
 
     def write_operand(self, max_categories: int | None = None) -> str:
-        """The threshold or categories as text; of a long set the first `max_categories` and how many more."""
+        """Write the threshold or categories as text; a long set is cut after `max_categories` categories."""
         if not isinstance(self.operand, tuple):
             return self.column.write(self.operand)
         shown = self.operand if max_categories is None else self.operand[:max_categories]
@@ -68,18 +68,18 @@ class Test:
 
 @dataclass(frozen=True, eq=False)
 class Surrogates:
-    """Splits of other columns that tell the branch of a row whose own value is missing: a line per node, best first.
+    """Splits of other columns that decide the branch of a row with a missing value: one line per node, best first.
 
     Attributes
     ----------
-    column : the column asked instead, -1 from where on there are no more.
+    column : the column of the surrogate, -1 after the last one.
     threshold : for numbers and ordered categories.
     low_branch, high_branch : the branches of values up to the threshold, and of those above it.
-    map_start : for categories, where their map begins in the tree's `category_sets`, else -1: the number of categories
-        that it tells, and then each of them, in order, with its branch. One that is not told was not there with a value
-        of the split's own column.
-    agreement : the share of training rows, among those with a value of the split's own column, sent the same way.
-    majority : for each node, the share that the way of most rows sends the same way.
+    map_start : for categories, the start of their map in the tree's `category_sets`, else -1. A map is the number of
+        its categories, and then each of them, in order, with its branch. A category that is not in the map never
+        occurred together with a value of the column of the split.
+    agreement : the share of training rows sent to the same branch, among those with a value of the column of the split.
+    majority : for each node, the share of these rows in the largest branch.
     """
 
     column: np.ndarray
@@ -95,7 +95,7 @@ class Surrogates:
             object.__setattr__(self, field.name, _frozen(getattr(self, field.name)))
 
     def take(self, nodes: np.ndarray, leaf: np.ndarray) -> Surrogates:
-        """Those of some nodes; leaves have none."""
+        """Return the surrogates of some nodes; leaves have none."""
         kept = {field.name: getattr(self, field.name)[nodes] for field in fields(self)}
         kept["column"] = np.where(leaf[:, None], np.int32(-1), kept["column"])
         return Surrogates(**kept)
@@ -103,56 +103,56 @@ class Surrogates:
 
 @dataclass(frozen=True)
 class Surrogate:
-    """One surrogate split of a node, in the user's own words."""
+    """One surrogate split of a node, with the user's column names and categories."""
 
-    tests: tuple[Test, ...]  # what sends a row to a branch, in the order of the branches
-    branches: tuple[int, ...]  # the branch of each
-    stands_for: tuple[Test, ...]  # and what the split itself asks there
+    tests: tuple[Test, ...]  # the condition of each branch, in the order of the branches
+    branches: tuple[int, ...]  # the branch of each test
+    stands_for: tuple[Test, ...]  # the tests of the split itself on these branches
     agreement: float
-    adjusted: float  # how much of what the majority gets wrong it gets right
+    adjusted: float  # the share of the majority rule's errors that it corrects
 
     def __str__(self) -> str:
-        told = str(self.tests[0])
+        text = str(self.tests[0])
         if all(own.relation == "=" for own in self.stands_for):  # a branch per category
-            told = ", ".join(f"{test} as {own}" for test, own in zip(self.tests, self.stands_for, strict=True))
-        return f"{told} (agrees {self.agreement:.3f}, adjusted {self.adjusted:.3f})"
+            text = ", ".join(f"{test} as {own}" for test, own in zip(self.tests, self.stands_for, strict=True))
+        return f"{text} (agrees {self.agreement:.3f}, adjusted {self.adjusted:.3f})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tree:
     """A fitted decision or regression tree.
 
-    One entry per node in every array; node 0 is the root and a node's children stand next to each other,
-    after their parent. Iterate over it to visit the nodes in reading order.
+    Every array has one entry per node. Node 0 is the root. The children of a node are next to each other, after their
+    parent. Iterate over the tree to visit the nodes in reading order.
 
     Attributes
     ----------
-    columns : the columns the tree may test.
-    target : what it predicts.
-    criterion : what impurity and gain are figures of: a name of `engines.criteria.CRITERIA`, "gradient" in boosting, or
-        "own" for a function of the user's, whose name is `own_criterion`.
+    columns : the columns that the tree may test.
+    target : the target that it predicts.
+    criterion : the criterion of impurity and gain: a name of `engines.criteria.CRITERIA`, "gradient" in boosting, or
+        "own" for a function of the user, whose name is `own_criterion`.
     kind : a `SplitKind` per node.
     column : index of the tested column, -1 at a leaf.
     threshold : for threshold splits; for ordered columns the index of the last category on the first side.
-    first_child, n_children : where a node's children stand.
-    missing_branch : the branch of a row without a value; -1 if a part of it goes down every branch.
-    share : the part of such a row that comes to this node from its parent, where its parent's rows are divided.
-    set_start, category_sets : for subset splits, where the node's set begins and the words of all sets. A set is the
-        number of its categories and then these in order; or `BIT_SET` and then words with a bit per category.
+    first_child, n_children : the index of the first child of a node, and the number of children.
+    missing_branch : the branch of a row with a missing value; -1 if a fraction of it goes down every branch.
+    share : the fraction of such a row that goes from the parent to this node, if the parent divides rows.
+    set_start, category_sets : for subset splits, the start of the node's set, and the words of all sets. A set is the
+        number of its categories and then these in order; or `BIT_SET` and then words with one bit per category.
     weight : total weight of the training rows that reached the node.
     rows : their number.
-    impurity : the criterion's impurity of the node.
-    gain : what the node's split gained under the criterion, 0 at a leaf.
+    impurity : the impurity of the node by the criterion.
+    gain : the gain of the node's split by the criterion, 0 at a leaf.
     distribution : weight of each class at the node, or (one entry) the number it predicts.
-    unseen : what becomes of a category that was not there in training: it counts "as_missing", follows the branch
-        with the most weight ("majority"), or the row stops and the node answers ("stop").
-    filling : what fills the missing values of a row before it goes down, None if nothing does.
-    tolerance : how far above a threshold a value may lie and still go to the first child; Weka's C4.5 allows 1e-6.
-    surrogates : what other columns tell about rows without a value, None if they are not asked.
-    misclassification_costs : what it costs to predict one class (a column each) for another (a row each); None if all
-        errors cost the same.
-    smoothing : how class shares are kept from 0 and 1: ("laplace", rows to add per class), ("m_estimate", rows to add
-        in all, spread as at the root), or None.
+    unseen : the treatment of a category that did not occur in training. It counts "as_missing", follows the branch with
+        the most weight ("majority"), or the row stops and the node predicts it ("stop").
+    imputation : the values that replace the missing values of a row before descent, None if it has none.
+    tolerance : how far above a threshold a value may be and still go to the first child; Weka's C4.5 allows 1e-6.
+    surrogates : the surrogate splits for rows with a missing value, None if it has none.
+    misclassification_costs : the cost of predicting one class (a column each) for another (a row each); None if all
+        errors have the same cost.
+    smoothing : how class shares are kept away from 0 and 1: ("laplace", rows to add per class), ("m_estimate", rows to
+        add in total, distributed as at the root), or None.
 
     >>> from treewright.table.column import Kind
     >>> whole = np.zeros(3, dtype=np.int64)
@@ -212,7 +212,7 @@ class Tree:
             object.__setattr__(self, name, _frozen(getattr(self, name)))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Unpickled arrays are writeable and unchecked; building the tree anew checks and freezes them again.
+        # Unpickled arrays are writeable and unchecked. Building the tree again checks and freezes them.
         return type(self), tuple(getattr(self, field.name) for field in fields(self))
 
     def __repr__(self) -> str:
@@ -248,11 +248,11 @@ class Tree:
 
     @cached_property
     def value(self) -> np.ndarray:
-        """Class probabilities, or the number, each node answers; an empty branch answers as its parent."""
+        """Class probabilities, or the number, that each node predicts; an empty branch predicts like its parent."""
         empty = self.rows == 0
         value = np.array(self.distribution, dtype=np.float64)
         if self.target.is_classes:
-            # Rows that all weigh nothing say as little about the classes as no rows.
+            # Rows with a total weight of 0 have as little information about the classes as no rows.
             empty = empty | (value.sum(axis=1) <= 0.0)
             value[~empty] += self._added_rows()
             total = value.sum(axis=1, keepdims=True)
@@ -264,36 +264,36 @@ class Tree:
 
     @cached_property
     def scale(self) -> np.ndarray:
-        """What a row counts for at each node where rows go whole down several branches; 1 everywhere else."""
+        """Factor for the weight of each node; not 1 only if rows go down several branches with their full weight."""
         inner = np.flatnonzero(self.n_children)
         below = np.zeros(self.n_nodes)
         np.add.at(below, self.parent[1:], self.weight[1:])
         scale = np.ones(self.n_nodes)
         repeated = inner[below[inner] > self.weight[inner] * (1.0 + 1e-6)]
         if len(repeated):
-            part = np.ones(self.n_nodes)
-            part[repeated] = self.weight[repeated] / below[repeated]
+            fraction = np.ones(self.n_nodes)
+            fraction[repeated] = self.weight[repeated] / below[repeated]
             for node, above in enumerate(self.parent[1:], start=1):
-                scale[node] = scale[above] * part[above]
+                scale[node] = scale[above] * fraction[above]
         return _frozen(scale)
 
     def _added_rows(self) -> np.ndarray:
-        """What smoothing adds to each class weight of a node."""
+        """Return the weight that smoothing adds to each class weight of a node."""
         n_classes = len(self.target.classes)
         if self.smoothing is None:
             return np.zeros(n_classes)
         kind, strength = self.smoothing
         at_root = self.distribution[0] / self.distribution[0].sum()
-        # A class that was only declared stays impossible.
+        # A class that was declared but does not occur remains impossible.
         return strength * (at_root > 0.0) if kind == "laplace" else strength * at_root
 
     @cached_property
     def label(self) -> np.ndarray:
-        """The class label each node answers: the most likely, or the one with the least expected cost."""
+        """The class label that each node predicts: the most likely, or the one with the least expected cost."""
         return _frozen(self.labels_for(self.value))
 
     def labels_for(self, shares: np.ndarray) -> np.ndarray:
-        """The class labels to answer given the shares of the classes; of classes that are as good, the first."""
+        """Return the class labels to predict from class shares; of equally good classes, the first."""
         if self.misclassification_costs is not None:
             expected = np.where(self.distribution[0] > 0.0, shares @ self.misclassification_costs, np.inf)
             return np.asarray(expected.argmin(axis=1))
@@ -312,7 +312,7 @@ class Tree:
         return self.n_nodes
 
     def __iter__(self) -> Iterator[Node]:
-        """Nodes in reading order: a node, then its branches from first to last."""
+        """Iterate over the nodes in reading order: a node, then its branches from first to last."""
         waiting = [0]
         while waiting:
             index = waiting.pop()
@@ -321,7 +321,7 @@ class Tree:
             waiting.extend(reversed(range(first, first + int(self.n_children[index]))))
 
     def category_set(self, index: int) -> tuple[int, ...]:
-        """Category indices that go to the first child of a subset split."""
+        """Return the indices of the categories that go to the first child of a subset split."""
         return self._read_set(int(self.set_start[index]), int(self.column[index]))
 
     def _read_set(self, start: int, column: int) -> tuple[int, ...]:
@@ -334,23 +334,23 @@ class Tree:
         return tuple(np.flatnonzero(bits[:n_categories]).tolist())
 
     def category_map(self, start: int) -> tuple[np.ndarray, np.ndarray]:
-        """The categories that a surrogate tells, and the branch of each, given where its map begins."""
+        """Return the categories in the map of a surrogate, and the branch of each, given the start of the map."""
         pairs = self.category_sets[start + 1 : start + 1 + 2 * int(self.category_sets[start])].astype(np.int64)
         return pairs[::2], pairs[1::2]
 
     def to_dict(self) -> dict[str, Any]:
-        """The whole tree as nested plain Python values, ready for JSON."""
+        """Return the whole tree as nested plain Python values, ready for JSON."""
         named = {} if self.own_criterion is None else {"criterion": self.own_criterion}
         return {**named, **self.root.to_dict()}
 
     def replace(self, **arrays: Any) -> Tree:
-        """A new tree with some of its fields exchanged."""
+        """Return a new tree with some fields replaced."""
         return replace(self, **arrays)
 
 
 @dataclass(frozen=True)
 class Node:
-    """One node of a tree, seen in the user's own words."""
+    """One node of a tree, described with the user's column names and categories."""
 
     tree: Tree
     index: int
@@ -365,7 +365,7 @@ class Node:
 
     @property
     def column(self) -> Column | None:
-        """The column this node tests, None at a leaf."""
+        """The column that this node tests, None at a leaf."""
         return None if self.is_leaf else self.tree.columns[self.tree.column[self.index]]
 
     @property
@@ -394,26 +394,28 @@ class Node:
 
     @property
     def value(self) -> np.ndarray:
-        """Class probabilities, or the one number the node predicts."""
+        """Class probabilities, or the number that the node predicts."""
         return self.tree.value[self.index]
 
     @property
     def prediction(self) -> Any:
-        """The class or number this node predicts; of classes with equal weight, the first."""
+        """The class or number that this node predicts; of classes with equal weight, the first."""
         if not self.tree.target.is_classes:
             return float(self.value[0])
         if self.tree.misclassification_costs is not None:
             return self.tree.target.classes[int(self.tree.label[self.index])]
-        # Sums of fractions of rows round: classes this close have equal weight, in Weka's C4.5 to within its tolerance.
+        # Sums of fractions of rows have rounding errors. Classes this close have equal weight, in Weka's C4.5 within
+        # its tolerance.
         most = self.value.max() * (1.0 - 1e-9) - self.tree.tolerance / max(self.weight, 1e-3)
         return self.tree.target.classes[int(np.argmax(self.value >= most))]
 
     @property
     def errors(self) -> float:
-        """Weight of the training rows at this node that are not of the class it answers."""
+        """Weight of the training rows at this node that are not of the class it predicts."""
         if not self.tree.target.is_classes or self.rows == 0:
             return 0.0
-        # Summed without the winner: weight - max would print rounding noise of badly scaled weights.
+        # The sum excludes the predicted class, because weight - max would print rounding errors of badly scaled
+        # weights.
         others = np.array(self.distribution)
         predicted = (
             int(np.argmax(others)) if self.tree.misclassification_costs is None else int(self.tree.label[self.index])
@@ -428,12 +430,12 @@ class Node:
 
     @property
     def missing_branch(self) -> int:
-        """The branch of a row without a value, -1 if a part of it goes down every branch."""
+        """The branch of a row with a missing value, -1 if a fraction of it goes down every branch."""
         return int(self.tree.missing_branch[self.index])
 
     @property
     def share(self) -> float:
-        """The part of a row without a value that comes here from the parent."""
+        """The fraction of a row with a missing value that goes from the parent to this node."""
         above = int(self.tree.parent[self.index])
         if above < 0:
             return 1.0
@@ -466,7 +468,7 @@ class Node:
 
     @property
     def surrogates(self) -> tuple[Surrogate, ...]:
-        """The splits that stand in for this one where its value is missing, best first."""
+        """The surrogates of this split for rows with a missing value, best first."""
         found = self.tree.surrogates
         if found is None or self.is_leaf:
             return ()
@@ -486,7 +488,7 @@ class Node:
         )
 
     def _surrogate_tests(self, found: Surrogates, k: int) -> dict[int, Test]:
-        """What one surrogate asks for each branch that it can tell."""
+        """Return the test of one surrogate for each branch that it can select."""
         column = self.tree.columns[found.column[self.index, k]]
         if column.is_categorical:
             codes, ways = self.tree.category_map(int(found.map_start[self.index, k]))
@@ -496,9 +498,9 @@ class Node:
         return {low: Test(column, "<=", threshold), high: Test(column, ">", threshold)}
 
     def to_dict(self) -> dict[str, Any]:
-        """This node and all below it as nested plain Python values."""
+        """Return this node and all nodes below it as nested plain Python values."""
         described = self._describe()
-        waiting = [(self, described)]  # a list of its own: a deep tree would exhaust Python's call stack
+        waiting = [(self, described)]  # an explicit stack: a deep tree would exhaust Python's call stack
         while waiting:
             node, description = waiting.pop()
             for branch, (test, child) in enumerate(zip(node.tests, node.children, strict=True)):
@@ -512,7 +514,7 @@ class Node:
         return described
 
     def _describe(self) -> dict[str, Any]:
-        """This node alone; an inner one with an empty list of branches."""
+        """Describe this node alone; an inner node has an empty list of branches."""
         described: dict[str, Any] = {
             "prediction": _plain(self.prediction),
             "weight": self.weight,
@@ -531,9 +533,9 @@ class Node:
         return described
 
     def __str__(self) -> str:
-        """A leaf as Weka writes it, `yes (4.0)` or `no (5.0/1.0)`; an inner node by the column it tests.
+        """Write a leaf as Weka does, `yes (4.0)` or `no (5.0/1.0)`, and an inner node as the column it tests.
 
-        The figures are the weight that reached the node and, if any, the weight of wrong answers.
+        The figures are the weight that reached the node and, if any, the weight of errors.
         """
         if self.column is not None:
             return self.column.name
@@ -541,7 +543,7 @@ class Node:
 
 
 def write_leaf(target: Target, prediction: Any, weight: float, errors: float) -> str:
-    """An answer with the weight behind it and, if any, the weight of wrong answers, as Weka writes it.
+    """Write a prediction with the weight of its rows and, if any, the weight of errors, as Weka does.
 
     >>> write_leaf(Target("play", ("no", "yes")), "yes", 14, 5)
     'yes (14.0/5.0)'
@@ -556,24 +558,24 @@ def write_leaf(target: Target, prediction: Any, weight: float, errors: float) ->
 
 
 def _write_weight(weight: float) -> str:
-    """Weka's notation: two decimals at most, always one."""
+    """Write a weight in Weka's notation: at most two decimals, at least one."""
     text = f"{weight:.2f}"
     return text[:-1] if text.endswith("0") else text
 
 
 def _plain(value: Any) -> Any:
-    """A numpy scalar as the Python value it stands for."""
+    """Convert a NumPy scalar to the equivalent Python value."""
     value = value.item() if isinstance(value, np.generic) else value
     return value if isinstance(value, str | int | float | bool | None) else str(value)
 
 
 def _counts_within(lengths: np.ndarray) -> np.ndarray:
-    """0, 1, .. length-1 for each length, one after the other."""
+    """Return 0, 1, .. length-1 for each length, one after the other."""
     ends = np.cumsum(lengths)
     return np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - lengths, lengths)
 
 
-# What a tree has besides one entry per node.
+# The fields of a tree that are not arrays with one entry per node.
 NO_ARRAYS = (
     "columns",
     "target",
@@ -593,41 +595,42 @@ def _array_names(tree: Tree) -> list[str]:
 
 
 def _frozen(array: np.ndarray) -> np.ndarray:
-    """The array made read-only; a view is copied first, because its owner could still write to it."""
+    """Return the array as read-only; a view is copied first, because its owner could still write to it."""
     array = array if array.flags.owndata else array.copy()
     array.flags.writeable = False
     return array
 
 
 def _children_of(tree: Tree, inner: np.ndarray) -> np.ndarray:
-    """Indices of all children of the given nodes, parent by parent."""
+    """Return the indices of all children of the given nodes, parent by parent."""
     lengths = tree.n_children[inner].astype(np.int64)
     return np.repeat(tree.first_child[inner].astype(np.int64), lengths) + _counts_within(lengths)
 
 
 UNSEEN = ("as_missing", "stop", "majority", "error")
 
-# Criteria of trees beside those of the table: a function of the user's, and the gradient of a loss.
+# Criteria of trees in addition to those of the table: a function of the user, and the gradient of a loss.
 OWN, GRADIENT = "own", "gradient"
 
 
 def _check(tree: Tree) -> None:
-    """Refuse arrays that do not form one tree: sizes, kinds, columns, and every node with one parent."""
+    """Raise an error for arrays that do not form one tree: sizes, kinds, columns, and every node with one parent."""
     _check_sizes(tree)
     check_criterion(tree.criterion, tree.target)
     if (tree.criterion == OWN) != (tree.own_criterion is not None):
         raise ValueError(
-            f"criterion is {tree.criterion!r}, and the name of the user's function is {tree.own_criterion!r}"
+            f"criterion is {tree.criterion!r} and own_criterion is {tree.own_criterion!r}; "
+            f"give own_criterion if, and only if, criterion is {OWN!r}"
         )
     if tree.unseen not in UNSEEN:
-        raise ValueError(f"unseen is {tree.unseen!r}; a tree knows {', '.join(UNSEEN)}")
+        raise ValueError(f"unseen is {tree.unseen!r}; give one of {', '.join(UNSEEN)}")
     if tree.kind.min() < SplitKind.LEAF or tree.kind.max() > SplitKind.MULTIWAY:
         raise ValueError(f"split kinds are 0 to 3, not {tree.kind.min()} to {tree.kind.max()}")
     leaf = tree.kind == SplitKind.LEAF
     if (tree.n_children[leaf] != 0).any() or (tree.n_children[~leaf] < 2).any():
-        raise ValueError("a leaf has no children and every other node at least two")
+        raise ValueError("a leaf must have no children, and every other node at least two")
     if (tree.column[~leaf] < 0).any() or (tree.column[~leaf] >= len(tree.columns)).any():
-        raise ValueError("a split tests a column the tree does not have")
+        raise ValueError("a split tests a column that the tree does not have")
     _check_children(tree, leaf)
     _check_branches(tree)
     _check_thresholds(tree)
@@ -636,11 +639,11 @@ def _check(tree: Tree) -> None:
 
 
 def check_criterion(criterion: str, target: Target) -> None:
-    """Refuse a criterion that is not in the table, or is for another kind of target."""
+    """Raise an error for a criterion that is not in the table, or is for another kind of target."""
     if criterion in (OWN, GRADIENT):
         return
     if criterion not in CRITERIA:
-        raise ValueError(f"criterion is {criterion!r}; a tree knows {', '.join((*CRITERIA, OWN, GRADIENT))}")
+        raise ValueError(f"criterion is {criterion!r}; give one of {', '.join((*CRITERIA, OWN, GRADIENT))}")
     if CRITERIA[criterion].of_classes != target.is_classes:
         raise ValueError(f"criterion {criterion!r} does not fit the target {target.name!r}")
 
@@ -657,7 +660,7 @@ def _check_sizes(tree: Tree) -> None:
         if name != "category_sets" and n_entries != n_nodes:
             raise ValueError(f"tree array '{name}' has {n_entries} entries for {n_nodes} nodes")
     if tree.surrogates is not None and len(tree.surrogates.column) != n_nodes:
-        raise ValueError(f"the surrogates are those of {len(tree.surrogates.column)} nodes, the tree has {n_nodes}")
+        raise ValueError(f"the surrogates have {len(tree.surrogates.column)} entries for {n_nodes} nodes")
     width = len(tree.target.classes) or 1
     if tree.distribution.shape != (n_nodes, width):
         raise ValueError(f"tree array 'distribution' must be {n_nodes} x {width}")
@@ -668,28 +671,28 @@ def _check_children(tree: Tree, leaf: np.ndarray) -> None:
     if not np.array_equal(np.sort(_children_of(tree, inner)), np.arange(1, len(tree.kind))):
         raise ValueError("every node but the root must have exactly one parent")
     if (tree.first_child[inner] <= inner).any():
-        raise ValueError("children must stand after their parent")
+        raise ValueError("children must be after their parent")
     missing = tree.missing_branch[inner]
     if (missing < -1).any() or (missing >= tree.n_children[inner]).any():
         raise ValueError("missing values must follow one of the branches, or all of them (-1)")
     spread = inner[missing < 0]
     children = _children_of(tree, spread)
     if not ((tree.share[children] >= 0.0) & (tree.share[children] <= 1.0)).all():
-        raise ValueError("the share of a row that a node takes lies between 0 and 1")
+        raise ValueError("the share of a node must be between 0 and 1")
     shares = np.bincount(np.repeat(np.arange(len(spread)), tree.n_children[spread]), tree.share[children])
     if not np.allclose(shares, 1.0, atol=1e-3):
         raise ValueError("the shares of a node's branches must add up to 1")
 
 
 def _check_branches(tree: Tree) -> None:
-    """Each split kind has the children, and the column kind, that it needs."""
+    """Check that each split kind has the children, and the column kind, that it needs."""
     sizes = np.array([len(column.categories) for column in tree.columns], dtype=np.int64)
     for kind in (SplitKind.SUBSET, SplitKind.MULTIWAY):
         nodes = np.flatnonzero(tree.kind == kind)
         n_categories = sizes[tree.column[nodes]]
         if (n_categories == 0).any():
             raise ValueError("a category split tests a column without categories")
-        # One more branch is for rows without a value.
+        # An additional branch is for rows with a missing value.
         own_branch = tree.missing_branch[nodes] == n_categories
         if kind is SplitKind.MULTIWAY and (tree.n_children[nodes] != n_categories + own_branch).any():
             raise ValueError("a multiway split needs one child per category")
@@ -703,25 +706,25 @@ def _check_branches(tree: Tree) -> None:
 def _check_sets(tree: Tree, nodes: np.ndarray, n_categories: np.ndarray) -> None:
     starts, n_words = tree.set_start[nodes], len(tree.category_sets)
     if (starts < 0).any() or (starts >= n_words).any():
-        raise ValueError("a category set reaches outside 'category_sets'")
+        raise ValueError("a category set extends beyond 'category_sets'")
     heads = tree.category_sets[starts]
     as_bits = heads == BIT_SET
     if (heads[~as_bits] > n_words).any():
-        raise ValueError("a category set reaches outside 'category_sets'")
+        raise ValueError("a category set extends beyond 'category_sets'")
     sizes = np.where(as_bits, 0, heads).astype(np.int64)
     if (starts + np.where(as_bits, (n_categories + 63) // 64, sizes) >= n_words).any():
-        raise ValueError("a category set reaches outside 'category_sets'")
+        raise ValueError("a category set extends beyond 'category_sets'")
     members = np.repeat(starts + 1, sizes) + _counts_within(sizes)
     if (tree.category_sets[members] >= np.repeat(n_categories, sizes).astype(np.uint64)).any():
-        raise ValueError("a category set names a category that its column does not have")
+        raise ValueError("a category set contains a category that its column does not have")
 
 
 def _check_surrogates(tree: Tree, found: Surrogates) -> None:
-    """Each surrogate asks a column of the tree and sends rows to branches of its node."""
+    """Check that each surrogate tests a column of the tree and sends rows to branches of its node."""
     nodes, places = np.nonzero(found.column >= 0)
     at = (nodes, places)
     if (found.column[at] >= len(tree.columns)).any():
-        raise ValueError("a surrogate asks a column the tree does not have")
+        raise ValueError("a surrogate tests a column that the tree does not have")
     n_branches = tree.n_children[nodes]
     for branch in (found.low_branch[at], found.high_branch[at]):
         if ((branch < 0) | (branch >= n_branches)).any():
@@ -730,12 +733,12 @@ def _check_surrogates(tree: Tree, found: Surrogates) -> None:
     is_map = np.array([column.is_categorical for column in tree.columns], dtype=bool)[found.column[at]]
     starts, n_branches = starts[is_map], n_branches[is_map]
     if (starts < 0).any() or (starts >= n_words).any() or (tree.category_sets[starts] > n_words).any():
-        raise ValueError("the map of a surrogate reaches outside 'category_sets'")
+        raise ValueError("the map of a surrogate extends beyond 'category_sets'")
     sizes = tree.category_sets[starts].astype(np.int64)
     if (starts + 2 * sizes >= n_words).any():
-        raise ValueError("the map of a surrogate reaches outside 'category_sets'")
-    told = np.repeat(starts + 2, sizes) + 2 * _counts_within(sizes)
-    if (tree.category_sets[told] >= np.repeat(n_branches, sizes).astype(np.uint64)).any():
+        raise ValueError("the map of a surrogate extends beyond 'category_sets'")
+    branches_at = np.repeat(starts + 2, sizes) + 2 * _counts_within(sizes)
+    if (tree.category_sets[branches_at] >= np.repeat(n_branches, sizes).astype(np.uint64)).any():
         raise ValueError("a surrogate sends rows to a branch that its node does not have")
 
 
@@ -746,11 +749,13 @@ def _check_thresholds(tree: Tree) -> None:
     for index in np.unique(tree.column[nodes]):
         column = tree.columns[index]
         if column.is_categorical:
-            raise ValueError(f"column '{column.name}' has no order, so no threshold can split it")
-        asking = nodes[tree.column[nodes] == index]
-        thresholds = tree.threshold[asking]
-        # An infinite threshold only tells rows with a value from those without.
-        separates_missing = (thresholds == np.inf) & (tree.missing_branch[asking] == 1)
+            raise ValueError(f"column '{column.name}' has no order; a threshold needs a numeric or ordered column")
+        splits = nodes[tree.column[nodes] == index]
+        thresholds = tree.threshold[splits]
+        # An infinite threshold only separates rows with a value from those without.
+        separates_missing = (thresholds == np.inf) & (tree.missing_branch[splits] == 1)
         outside = ((thresholds < 0) | (thresholds >= len(column.categories))) & ~separates_missing
         if not column.is_numeric and outside.any():
-            raise ValueError(f"a threshold of the ordered column '{column.name}' is none of its categories")
+            raise ValueError(
+                f"a threshold of the ordered column '{column.name}' is not the index of one of its categories"
+            )

@@ -1,4 +1,4 @@
-"""Trees of any shape that answer together: what a forest is whose recipe does not fit into bytes."""
+"""Trees of any shape that predict together, for forests whose recipe does not fit into bytes."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import numpy as np
 
 from treewright.runtime.threads import run_parallel, usable_threads
 from treewright.table.column import Column
-from treewright.tree.grow import leaves_of, predictions_of
+from treewright.tree.descent import leaves_of, predictions_of
 from treewright.tree.tree import Target, Tree
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TreeList:
-    """Trees grown on one table, with the methods of a `Forest`; rows need not be coded for them."""
+    """Trees grown on one table, with the methods of a `Forest`; rows need no encoding."""
 
     trees: tuple[Tree, ...]
 
@@ -41,46 +41,46 @@ class TreeList:
 
     @property
     def gains(self) -> np.ndarray:
-        """What the splits of each column gained in each tree."""
+        """Return the gains of the splits of each column in each tree."""
         return np.stack([gains_of(tree) for tree in self.trees])
 
     def with_more(self, other: TreeList) -> TreeList:
         return TreeList(self.trees + other.trees)
 
     def code(self, values: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
-        """Rows as the trees read them: as they are."""
+        """Return the rows unchanged, because these trees need no encoding."""
         return values
 
     def leaves(self, values: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
-        """The node where each row ends in each tree."""
-        return np.stack(self._ask(lambda tree: leaves_of(tree, values), n_jobs), axis=1)
+        """Return the node where each row ends in each tree."""
+        return np.stack(self._map_trees(lambda tree: leaves_of(tree, values), n_jobs), axis=1)
 
     def predictions(
         self, values: np.ndarray, *, majority: bool = False, bags: np.ndarray | None = None, n_jobs: int | None = None
     ) -> np.ndarray:
-        """What the trees answer for each row on average; see `Forest.predictions`."""
+        """Average the predictions of the trees for each row; see `Forest.predictions`."""
 
-        def ask(tree: Tree) -> np.ndarray:
+        def predict(tree: Tree) -> np.ndarray:
             shares = predictions_of(tree, values)
             return np.eye(shares.shape[1])[tree.labels_for(shares)] if majority else shares
 
         sums, n_predictions = 0.0, np.zeros(len(values))
-        for index, predictions in enumerate(self._ask(ask, n_jobs)):
-            asked = (
+        for index, predictions in enumerate(self._map_trees(predict, n_jobs)):
+            is_used = (
                 np.ones(len(values))
                 if bags is None
                 else 1.0 - np.unpackbits(bags[index], bitorder="little")[: len(values)]
             )
-            sums = sums + predictions * asked[:, None]
-            n_predictions += asked
+            sums = sums + predictions * is_used[:, None]
+            n_predictions += is_used
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.asarray(sums / n_predictions[:, None])
 
-    def _ask(self, question: Callable[[Tree], np.ndarray], n_jobs: int | None) -> list[np.ndarray]:
-        return run_parallel(question, self.trees, usable_threads(n_jobs))
+    def _map_trees(self, work: Callable[[Tree], np.ndarray], n_jobs: int | None) -> list[np.ndarray]:
+        return run_parallel(work, self.trees, usable_threads(n_jobs))
 
 
 def gains_of(tree: Tree) -> np.ndarray:
-    """What the splits of each column gained, times the weight of their nodes."""
+    """Sum up the gains of the splits of each column, times the weights of their nodes."""
     inner = np.flatnonzero(tree.n_children)
     return np.bincount(tree.column[inner], tree.gain[inner] * tree.weight[inner], minlength=len(tree.columns))

@@ -9,7 +9,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from treewright.table.column import Column, Kind
 from treewright.tree import Target
-from treewright.tree.grow import grow, leaves_of
+from treewright.tree.descent import leaves_of
+from treewright.tree.grow import grow
 
 THEIR_NAME = {"information_gain": "entropy"}
 CLASSES = {

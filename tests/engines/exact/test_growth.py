@@ -19,7 +19,8 @@ from treewright.engines.exact.workspace import make_arrays, with_more_capacity
 from treewright.runtime.forms import run_plain
 from treewright.table.column import Column, Kind
 from treewright.tree import SplitKind, Target
-from treewright.tree.grow import grow, leaves_of
+from treewright.tree.descent import leaves_of
+from treewright.tree.grow import grow
 from treewright.tree.tree import BIT_SET
 
 

@@ -8,7 +8,8 @@ import pytest
 from treewright.insight import measures
 from treewright.table.column import Column, Kind
 from treewright.tree import Target
-from treewright.tree.grow import grow, leaves_of
+from treewright.tree.descent import leaves_of
+from treewright.tree.grow import grow
 
 COLUMNS = (
     Column("x", Kind.NUMERIC),

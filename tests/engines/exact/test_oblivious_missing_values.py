@@ -13,7 +13,8 @@ from treewright.engines.missing_values import ALL_BRANCHES, EVERY_VALUE, FRACTIO
 from treewright.insight import measures
 from treewright.table.column import Column, Kind
 from treewright.tree import SplitKind, Target
-from treewright.tree.grow import grow, land
+from treewright.tree.descent import descend_rows
+from treewright.tree.grow import grow
 
 GAPS = {
     "learned": LEARNED,
@@ -278,9 +279,9 @@ def test_the_parts_of_a_row_add_up_to_the_row(make_recipe, gaps):
     def check(table):
         values, _, weights = table
         tree = grown(make_recipe, table, "gini", "subset", gaps, depth=5)
-        landed = land(tree, values)
-        assert np.bincount(landed.rows, landed.parts) == pytest.approx(1.0, abs=1e-9)
-        found = np.bincount(landed.nodes, landed.parts * weights[landed.rows], minlength=tree.n_nodes)
+        reached = descend_rows(tree, values)
+        assert np.bincount(reached.rows, reached.fractions) == pytest.approx(1.0, abs=1e-9)
+        found = np.bincount(reached.nodes, reached.fractions * weights[reached.rows], minlength=tree.n_nodes)
         leaf = tree.kind == SplitKind.LEAF
         assert found[leaf] == pytest.approx(tree.weight[leaf], abs=1e-9)
 

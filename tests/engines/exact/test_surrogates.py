@@ -15,7 +15,8 @@ from treewright.engines.missing_values import SURROGATE
 from treewright.table import read_like
 from treewright.table.column import Column, Kind
 from treewright.tree import Node, SplitKind, Target, Tree
-from treewright.tree.grow import grow, land
+from treewright.tree.descent import descend_rows
+from treewright.tree.grow import grow
 
 COLUMNS = (
     Column("x", Kind.NUMERIC),
@@ -153,9 +154,9 @@ def test_new_rows_go_where_training_put_the_same_rows(make_recipe, mode):
     def check(table):
         values, target, weights = table
         tree = grown(make_recipe, table, mode)
-        landed = land(tree, values)
+        reached = descend_rows(tree, values)
         found = np.zeros_like(tree.distribution)
-        np.add.at(found, (landed.nodes, target), weights)
+        np.add.at(found, (reached.nodes, target), weights)
         leaf = tree.kind == SplitKind.LEAF
         assert found[leaf] == pytest.approx(tree.distribution[leaf])
 
@@ -225,8 +226,8 @@ def test_learners_with_a_branch_per_category_ask_surrogates(learner):
     majority = max(np.bincount(target)) / len(target)
     score = model.score(table, target)
     assert score > (majority + 0.1 if hasattr(model, "classes_") else 0.3)
-    landed = land(tree, read_like(table, tree.columns, named=True, learner=""))
-    assert len(landed.nodes) == len(target)
+    reached = descend_rows(tree, read_like(table, tree.columns, named=True, learner=""))
+    assert len(reached.nodes) == len(target)
 
 
 def test_a_tree_refuses_surrogates_that_lead_nowhere(make_recipe):
@@ -237,10 +238,10 @@ def test_a_tree_refuses_surrogates_that_lead_nowhere(make_recipe):
     found = tree.surrogates
     assert (found.column[0] >= 0).sum() == 3
     for field, wrong, match in (
-        ("column", 7, "a column the tree does not have"),
+        ("column", 7, "a column that the tree does not have"),
         ("low_branch", 9, "a branch that its node does not have"),
         ("high_branch", -2, "a branch that its node does not have"),
-        ("map_start", 10**6, "reaches outside"),
+        ("map_start", 10**6, "extends beyond"),
     ):
         arrays = {name: np.array(getattr(found, name)) for name in found.__dataclass_fields__}
         arrays[field][0, :3] = wrong

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from treewright import ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
-from treewright.tree.grow import land
+from treewright.tree.descent import descend_rows
 
 CATEGORIES = np.array(["ash", "elm", "fir", "oak", "yew"])
 
@@ -68,7 +68,7 @@ def best_gain(values: np.ndarray, target: np.ndarray, weights: np.ndarray, crite
 def rows_at_nodes(tree, values: np.ndarray) -> list[np.ndarray]:
     """Which rows pass each node."""
     passed = [np.zeros(len(values), dtype=bool) for _ in range(tree.n_nodes)]
-    for row, leaf in enumerate(land(tree, values).nodes):
+    for row, leaf in enumerate(descend_rows(tree, values).nodes):
         node = leaf
         while node >= 0:
             passed[node][row] = True

@@ -33,8 +33,8 @@ from treewright.engines.forest.engine import bag_of_tree
 from treewright.estimators.forest.growth import Bagging
 from treewright.estimators.forest.proximity import proximity
 from treewright.runtime.forms import choose_compiled_form
+from treewright.tree.descent import predictions_of
 from treewright.tree.forest import Forest
-from treewright.tree.grow import predictions_of
 from treewright.tree.tree_list import TreeList
 
 FORESTS = (RandomForestClassifier, RandomForestRegressor, ExtraTreesClassifier, ExtraTreesRegressor)

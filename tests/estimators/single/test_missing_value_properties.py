@@ -27,7 +27,7 @@ from treewright import (
 from treewright.engines.exact.engine import MIN_CELLS_FOR_THREADS
 from treewright.table import read_like
 from treewright.tree import SplitKind, Tree
-from treewright.tree.grow import Landings, land
+from treewright.tree.descent import ReachedNodes, descend_rows
 
 # A table without missing values is the same to all of these.
 STRATEGIES = (
@@ -75,8 +75,8 @@ def read(model: Any, table: Rows) -> np.ndarray:
     return read_like(table, model.tree_.columns, named=True, learner=type(model).__name__)
 
 
-def landed(model: Any, table: Rows) -> Landings:
-    return land(model.tree_, read(model, table))
+def reached(model: Any, table: Rows) -> ReachedNodes:
+    return descend_rows(model.tree_, read(model, table))
 
 
 def labels_of(model: Any, target: list[str]) -> np.ndarray:
@@ -129,10 +129,10 @@ def test_the_parts_of_a_row_add_up_to_the_row(rows, strategy, categorical, crite
     table, target = rows
     model = DecisionTreeClassifier(missing=strategy, categorical=categorical, criterion=criterion).fit(table, target)
     tree = model.tree_
-    at = landed(model, table)
+    at = reached(model, table)
     assert (tree.kind[at.nodes] == SplitKind.LEAF).all()
-    assert (at.parts > 0.0).all()
-    assert np.bincount(at.rows, at.parts) == pytest.approx(1.0, abs=1e-9)
+    assert (at.fractions > 0.0).all()
+    assert np.bincount(at.rows, at.fractions) == pytest.approx(1.0, abs=1e-9)
     assert tree.weight[tree.kind == SplitKind.LEAF].sum() == pytest.approx(len(target), abs=1e-9)
     inner = np.flatnonzero(tree.n_children)
     below = np.bincount(tree.parent[1:], tree.weight[1:], minlength=tree.n_nodes)
@@ -145,9 +145,9 @@ def test_rows_land_where_growing_put_them(rows, strategy, categorical):
     table, target = rows
     model = DecisionTreeClassifier(missing=strategy, categorical=categorical, max_depth=5).fit(table, target)
     tree = model.tree_
-    at = landed(model, table)
+    at = reached(model, table)
     found = np.zeros_like(tree.distribution)
-    parts = np.ones_like(at.parts) if strategy == "all_branches" else at.parts
+    parts = np.ones_like(at.fractions) if strategy == "all_branches" else at.fractions
     np.add.at(found, (at.nodes, labels_of(model, target)[at.rows]), parts)
     leaf = tree.kind == SplitKind.LEAF
     assert found[leaf] == pytest.approx(tree.distribution[leaf], abs=1e-9)
@@ -162,11 +162,11 @@ def test_rows_land_where_growing_put_them(rows, strategy, categorical):
 def test_no_part_of_a_row_is_lost_in_other_learners(rows, strategy, learner):
     table, target = rows
     tree = learner.set_params(missing=strategy).fit(table, target).tree_
-    at = landed(learner, table)
+    at = reached(learner, table)
     assert (tree.kind[at.nodes] == SplitKind.LEAF).all()
-    assert np.bincount(at.rows, at.parts) == pytest.approx(1.0, abs=1e-6)
+    assert np.bincount(at.rows, at.fractions) == pytest.approx(1.0, abs=1e-6)
     found = np.zeros_like(tree.distribution)
-    parts = np.ones_like(at.parts) if strategy == "all_branches" else at.parts
+    parts = np.ones_like(at.fractions) if strategy == "all_branches" else at.fractions
     np.add.at(found, (at.nodes, labels_of(learner, target)[at.rows]), parts)
     leaf = tree.kind == SplitKind.LEAF
     assert found[leaf] == pytest.approx(tree.distribution[leaf], abs=1e-6)
@@ -179,10 +179,10 @@ def test_the_medians_of_a_tree_are_those_of_the_parts_that_end_there(rows, categ
     numbers = np.arange(len(table["size"]), dtype=float) ** 2 % 11
     learner = DecisionTreeRegressor(missing="every_value", criterion="absolute_error", categorical=categorical)
     tree = learner.fit(table, numbers).tree_
-    at = landed(learner, table)
+    at = reached(learner, table)
     for node in np.unique(at.nodes):
         here = at.nodes == node
-        parts, ends = at.parts[here], numbers[at.rows[here]]
+        parts, ends = at.fractions[here], numbers[at.rows[here]]
         assert parts.sum() == pytest.approx(tree.weight[node], abs=1e-9)
         distances = {answer: (parts * np.abs(ends - answer)).sum() for answer in [*ends, tree.distribution[node, 0]]}
         assert distances[tree.distribution[node, 0]] == pytest.approx(min(distances.values()), abs=1e-9)
@@ -196,9 +196,9 @@ def test_rows_of_a_regression_tree_land_where_growing_put_them(rows, strategy):
     numbers = np.arange(len(table["size"]), dtype=float) % 7
     model = DecisionTreeRegressor(missing=strategy).fit(table, numbers)
     tree = model.tree_
-    at = landed(model, table)
-    weight = np.bincount(at.nodes, at.parts, minlength=tree.n_nodes)
-    total = np.bincount(at.nodes, at.parts * numbers[at.rows], minlength=tree.n_nodes)
+    at = reached(model, table)
+    weight = np.bincount(at.nodes, at.fractions, minlength=tree.n_nodes)
+    total = np.bincount(at.nodes, at.fractions * numbers[at.rows], minlength=tree.n_nodes)
     leaf = (tree.kind == SplitKind.LEAF) & (tree.rows > 0)
     assert weight[leaf] == pytest.approx(tree.weight[leaf], abs=1e-9)
     assert total[leaf] == pytest.approx(tree.weight[leaf] * tree.distribution[leaf, 0], abs=1e-8)
@@ -396,8 +396,8 @@ def test_trees_with_gaps_are_nested_along_the_price_of_a_leaf(rows, strategy, ri
 
 def wrong_weight(model: Any, table: Rows, target: list[str]) -> float:
     """The weight of all fractional instances that end in a leaf of another class."""
-    at = landed(model, table)
-    return float(at.parts[model.tree_.value[at.nodes].argmax(axis=1) != labels_of(model, target)[at.rows]].sum())
+    at = reached(model, table)
+    return float(at.fractions[model.tree_.value[at.nodes].argmax(axis=1) != labels_of(model, target)[at.rows]].sum())
 
 
 @settings(max_examples=40)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from treewright import OneRClassifier
 from treewright.table import read_like
 from treewright.tree import Tree
-from treewright.tree.grow import land
+from treewright.tree.descent import descend_rows
 
 LEFT_OUT = ("fractional", "all_branches", "surrogate")
 SPREADS = ("fractional", "all_branches", "every_value")
@@ -173,15 +173,15 @@ def test_rows_land_where_the_rule_counted_them(strategy: str) -> None:
         table, target = rows
         model = OneRClassifier(min_bucket=2, missing=strategy).fit(table, target)
         tree = model.tree_
-        landed = land(tree, read_like(table, tree.columns, named=True, learner="OneRClassifier"))
-        assert np.bincount(landed.rows, landed.parts) == pytest.approx(1.0, abs=1e-9)
+        reached = descend_rows(tree, read_like(table, tree.columns, named=True, learner="OneRClassifier"))
+        assert np.bincount(reached.rows, reached.fractions) == pytest.approx(1.0, abs=1e-9)
         labels = np.searchsorted(model.classes_, target)
         found = np.zeros_like(tree.distribution)
-        parts = np.ones_like(landed.parts) if strategy == "all_branches" else landed.parts
-        np.add.at(found, (landed.nodes, labels[landed.rows]), parts)
+        parts = np.ones_like(reached.fractions) if strategy == "all_branches" else reached.fractions
+        np.add.at(found, (reached.nodes, labels[reached.rows]), parts)
         leaf = tree.kind == 0
         assert found[leaf] == pytest.approx(tree.distribution[leaf], abs=1e-9)
-        assert np.bincount(landed.nodes, minlength=tree.n_nodes)[leaf].tolist() == tree.rows[leaf].tolist()
+        assert np.bincount(reached.nodes, minlength=tree.n_nodes)[leaf].tolist() == tree.rows[leaf].tolist()
 
     check()
 

@@ -499,10 +499,16 @@ def careful_at_the_root(weights):
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        (no_number, r"criterion 'no_number' gives array\(\[0.5, 0.5\]\) for the class weights \[2, 2\]; .* one number"),
-        (no_answer, r"criterion 'no_answer' gives None for the class weights \[2, 2\]; .* one number"),
-        (always_nan, r"criterion 'always_nan' gives nan for the class weights \[2, 2\]; .* finite number"),
-        (careless_entropy, r"criterion 'careless_entropy' gives nan for the class weights \[1, 0\]; .* finite number"),
+        (
+            no_number,
+            r"criterion 'no_number' returns array\(\[0.5, 0.5\]\) for the class weights \[2, 2\]; .* one number",
+        ),
+        (no_answer, r"criterion 'no_answer' returns None for the class weights \[2, 2\]; .* one number"),
+        (always_nan, r"criterion 'always_nan' returns nan for the class weights \[2, 2\]; .* finite number"),
+        (
+            careless_entropy,
+            r"criterion 'careless_entropy' returns nan for the class weights \[1, 0\]; .* finite number",
+        ),
         (out_of_bounds, r"criterion 'out_of_bounds' raises IndexError \(.*\) for the class weights \[2, 2\]"),
         (
             careful_at_the_root,
@@ -534,7 +540,7 @@ def test_of_many_cuts_the_first_that_fails_is_told(monkeypatch):
 def test_a_function_of_numbers_that_fails_is_refused_in_one_sentence(form):
     message = (
         r"criterion 'gamma_deviance' raises ValueError \(.*\) for the weight 1, mean 0 and variance 0; "
-        r"it must give a finite number for every node"
+        r"it must return a finite number for every node"
     )
     with pytest.raises(ValueError, match=message):
         DecisionTreeRegressor(criterion=gamma_deviance).fit({"x": [1, 2, 3, 4]}, [0.0, 0.0, 1.0, 2.0])

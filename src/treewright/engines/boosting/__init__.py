@@ -1,1 +1,1 @@
-"""Trees of a boosted model, grown on bins and gradients."""
+"""Growth of the trees of a boosted model, on bins and gradients."""

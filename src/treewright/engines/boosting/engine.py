@@ -1,4 +1,4 @@
-"""Growing the trees of a boosted model: the Python side."""
+"""The Python side of growing the trees of a boosted model."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from treewright.runtime.forms import Run
 from treewright.runtime.jit import compiled
 from treewright.runtime.threads import run_parallel
 
-# Tables of fewer codes are searched by one thread: handing over takes longer than the search.
+# Tables with fewer codes are searched by one thread, because starting other threads takes longer than the search.
 MIN_CODES_FOR_THREADS = 1 << 17
 
-# Bytes that the histograms of waiting leaves may take; beyond, children are counted in histograms without their
-# parent's.
+# Largest number of bytes for the histograms of leaves that may still be split. Beyond it, the histograms of both
+# children are filled from their rows, without their parent's histogram.
 MOST_POOL_BYTES = 1 << 28
 
-# Bytes that the rounded gradients and the histograms of trees may take that are opened together.
+# Largest number of bytes for the rounded gradients and the histograms of trees that are opened together.
 MOST_OPEN_BYTES = 1 << 26
 
 LAYOUTS = np.stack([SMALL_LAYOUT, LARGE_LAYOUT])
@@ -45,7 +45,7 @@ LAYOUTS = np.stack([SMALL_LAYOUT, LARGE_LAYOUT])
 
 @dataclass(frozen=True)
 class BoostRecipe:
-    """The choices that shape the trees of a boosted model."""
+    """The choices that define the trees of a boosted model."""
 
     max_leaf_nodes: int = 31
     max_depth: int = 1 << 30
@@ -53,13 +53,14 @@ class BoostRecipe:
     min_child_weight: float = 1e-3
     l1_regularization: float = 0.0
     l2_regularization: float = 1.0
-    category_l2: float = 0.0  # added to l2_regularization where categories are split
-    smoothing: float = 10.0  # of the gradients that categories are ordered by
+    category_l2: float = 0.0  # added to l2_regularization for splits of categories
+    smoothing: float = 10.0  # of the gradients by which categories are ordered
     min_split_gain: float = 0.0
     learning_rate: float = 0.1
-    level_share: float = 1.0  # of the columns that each level may ask for
-    node_share: float = 1.0  # of these, what each node may ask for
-    growth: str = "best"  # which leaf is split next: the best, the best of a level, or all of a level by one test
+    level_share: float = 1.0  # share of the columns that each level may use
+    node_share: float = 1.0  # share of the columns of its level that each node may use
+    # next leaf to split: the best one, the best one of the highest level, or a whole level by one test
+    growth: str = "best"
 
     @property
     def most_leaves(self) -> int:
@@ -84,7 +85,7 @@ class BoostRecipe:
 
 
 class Booster:
-    """A coded table on which tree after tree is grown."""
+    """An encoded table on which one tree after the other is grown."""
 
     def __init__(
         self,
@@ -113,7 +114,7 @@ class Booster:
         enough = run is compiled and codes.size >= MIN_CODES_FOR_THREADS
         self.n_threads = n_threads if enough else 1
         self.max_leaf_nodes = min(recipe.most_leaves, self.n_rows)
-        # Oblivious trees are searched with the histograms of all leaves.
+        # The search of an oblivious tree needs the histograms of all its leaves.
         self.all_histograms = recipe.growth == "oblivious"
         self.outputs_at_once = self.outputs_open(n_outputs)
         self.shared = self._make_shared()
@@ -125,7 +126,7 @@ class Booster:
         self.workers = ThreadPoolExecutor(self.n_threads - 1) if self.n_threads > 1 else None
 
     def outputs_open(self, n_outputs: int) -> int:
-        """How many of the trees of a round are opened together."""
+        """Return the number of trees of a round that are opened together."""
         bytes_of_one = 8 * self.n_rows + self.n_threads * self.n_blocks * 8 * 256 * 8
         return int(np.clip(MOST_OPEN_BYTES // bytes_of_one, 1, n_outputs))
 
@@ -135,7 +136,7 @@ class Booster:
 
     @property
     def codes_by_row(self) -> np.ndarray:
-        """The codes the other way round: a line per row, filled up to a multiple of eight columns."""
+        """Return the transposed codes: one line per row, padded to a multiple of eight columns."""
         return self.table.words.view(np.uint8).reshape(self.n_rows, -1)
 
     def grow(
@@ -149,10 +150,10 @@ class Booster:
         allowed: np.ndarray | None = None,
         scores: np.ndarray | None = None,
     ) -> list[GrownTrees]:
-        """Grow a tree for each output that takes the most off its loss; add its answers to the scores of its rows.
+        """Grow for each output the tree that reduces its loss most, and add its predictions to the scores of its rows.
 
-        Gradients, hessians and scores have a line per output. `rows` in ascending order are those to grow from,
-        `allowed` the columns that may be asked for.
+        Gradients, hessians and scores have one line per output. `rows` contains the training rows of the trees in
+        ascending order. `allowed` contains the columns that splits may use.
         """
         self.shared.allowed[:] = True if allowed is None else allowed
         self.shared.barrier[:] = 0
@@ -161,8 +162,8 @@ class Booster:
         scores = np.empty((0, 0)) if scores is None else scores
 
         def work(thread: int) -> None:
-            part = shared_out[thread]
-            local = self.local[thread]._replace(given=part, rows=self.local[thread].rows[: len(part)])
+            own_rows = shared_out[thread]
+            local = self.local[thread]._replace(given=own_rows, rows=self.local[thread].rows[: len(own_rows)])
             threads = (thread, self.n_threads, self.yield_core)
             for first in range(0, len(gradients), self.outputs_at_once):
                 trees = slice(first, first + self.outputs_at_once)
@@ -179,7 +180,7 @@ class Booster:
         return [self._take(tree) for tree in range(len(gradients))]
 
     def add_to(self, codes: np.ndarray, scores: np.ndarray) -> None:
-        """Add what the trees grown last answer to the scores of coded rows, in all threads."""
+        """Add the predictions of the trees grown last to the scores of encoded rows, in all threads."""
         edges = np.linspace(0, len(codes), self.n_threads + 1).astype(int)
 
         def add(thread: int) -> None:
@@ -190,7 +191,7 @@ class Booster:
         self._run_all(add)
 
     def _shared_for(self, gradients: np.ndarray, hessians: np.ndarray) -> SharedState:
-        """What the threads share for some trees that are opened together."""
+        """Return the shared state for some trees that are opened together."""
         workspace, trees = self.shared, slice(len(gradients))
         return workspace._replace(
             gradients=gradients,
@@ -203,12 +204,12 @@ class Booster:
             roots=workspace.roots[trees],
         )
 
-    def each_part(self, work: Callable[[int, int], None]) -> None:
-        """Do something for parts of the rows, in all threads."""
+    def run_ranges(self, work: Callable[[int, int], None]) -> None:
+        """Call `work` with the range of rows of each thread, in all threads."""
         self._run_all(lambda thread: work(self.edges[thread], self.edges[thread + 1]))
 
     def _run_all(self, work: Callable[[int], None]) -> None:
-        """Run one thread's share of the work in each thread; if one fails, the others need not wait for it."""
+        """Run `work` in each thread with the number of the thread; if one fails, the others do not wait for it."""
         if self.workers is None:
             work(0)
             return
@@ -233,7 +234,7 @@ class Booster:
                 other.result()
 
     def _share_out(self, rows: np.ndarray) -> list[np.ndarray]:
-        """The rows of each thread."""
+        """Return the rows of each thread."""
         turn = (rows >> TURN_BITS) % self.n_threads
         return [rows[turn == thread] for thread in range(self.n_threads)]
 
@@ -310,7 +311,7 @@ class Booster:
         )
 
     def _take(self, tree: int) -> GrownTrees:
-        """Copy a grown tree out of the room that the next one will need."""
+        """Copy a grown tree out of the workspace, which the next tree overwrites."""
         grown = self.grown
         n_nodes, n_leaves, n_sets = grown.ends[tree].tolist()
         return GrownTrees(
@@ -330,7 +331,7 @@ class Booster:
 
 
 def _pack(run: Run, codes: np.ndarray, n_threads: int) -> np.ndarray:
-    """The codes of eight columns in a word, row by row."""
+    """Pack the codes of eight columns into one word, row by row."""
     n_columns, n_rows = codes.shape
     words = np.empty(n_rows * -(-n_columns // 8), np.uint64)
     size = 1 << 13

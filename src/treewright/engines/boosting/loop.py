@@ -1,9 +1,9 @@
-"""The compiled loops that open and grow the trees of a round of boosting, each by several threads together.
+"""The compiled loops that open and grow the trees of a round of boosting, each tree by several threads.
 
-Every thread has rows of its own: the table's rows go round in turns of `TURN` rows. A thread rounds, histograms and
-parts its own rows. The histograms of all threads are brought together column by column, each column by one thread,
-which also searches it. All threads keep the same account of the leaves, so that none need tell the others what to split
-next.
+Every thread has its own rows: blocks of `TURN` rows of the table are assigned to the threads in turn. A thread rounds
+the gradients of its rows, adds the rows to its histograms and partitions them. The histograms of all threads are merged
+column by column. One thread merges and searches a column. All threads keep the same record of the leaves, so they need
+not communicate which leaf is split next.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from treewright.engines.boosting.search import (
     fill_histograms,
     g_of,
     h_of,
-    join_again,
+    leaf_score,
     merge_histograms,
-    part_by_cut,
-    part_by_set,
+    partition_by_cut,
+    partition_by_set,
     scan_categories,
     scan_numbers,
-    worth,
+    undo_partition,
 )
 from treewright.engines.boosting.workspace import (
     DEPTH,
@@ -57,11 +57,10 @@ from treewright.runtime.jit import entry, kernel
 
 @entry
 def open_trees(table, shared, local, settings, thread, n_threads, yield_core, layouts, seeds):
-    """Round the gradients of a set of trees, and histogram all their roots in one pass over the rows."""
+    """Round the gradients of a set of trees, and fill the histograms of all their roots in one pass over the rows."""
     histograms = shared.histograms
     for tree in range(len(histograms)):
-        # Columns that a tree may not ask for are counted in histograms with the others of their block, but never
-        # brought together.
+        # Columns that a tree may not use are added to the histograms with the others of their block, but never merged.
         histograms[tree, thread, :, :] = 0
         round_gradients(shared, local, settings, layouts, tree, seeds[tree], thread, n_threads, yield_core)
     fill_given_histogram(table, shared, local, local.given, ZERO, len(local.given), thread)
@@ -69,16 +68,17 @@ def open_trees(table, shared, local, settings, thread, n_threads, yield_core, la
 
 @entry
 def grow_trees(table, shared, local, settings, thread, n_threads, yield_core, seeds, scores, grown):
-    """Grow trees that have been opened, and add their answers to the scores if there are any.
+    """Grow trees that have been opened, and add their predictions to the scores if there are any.
 
-    The loop is a kernel of its own, because an entry counts who uses each array, and the parts of `shared` are lent.
+    The loop is a separate kernel, because an entry counts the references to each array, and the arrays of `shared` are
+    borrowed.
     """
     grow_all(table, shared, local, settings, thread, n_threads, yield_core, seeds, scores, grown)
 
 
 @kernel
 def grow_all(table, shared, local, settings, thread, n_threads, yield_core, seeds, scores, grown):
-    """The loop of `grow_trees`."""
+    """Run the loop of `grow_trees`."""
     for tree in range(len(seeds)):
         one = tree_of(shared, tree)
         grow_tree(table, one, local, settings, seeds[tree], thread, n_threads, yield_core)
@@ -87,7 +87,7 @@ def grow_all(table, shared, local, settings, thread, n_threads, yield_core, seed
 
 @kernel
 def tree_of(shared, tree):
-    """What the threads share for one tree of a set."""
+    """Return the shared state for one tree of a set."""
     end = tree + 1
     return SharedState(
         shared.gradients[tree:end],
@@ -118,26 +118,26 @@ def grow_tree(table, shared, local, settings, seed, thread, n_threads, yield_cor
     n_leaves, n_nodes, n_sets = np.int64(1), np.int64(1), ZERO
     if settings.max_leaves > 1 and can_split(local, settings, ZERO):
         search(table, shared, local, settings, seed, ZERO, ZERO, NO, thread, n_threads, yield_core)
-    n_parted = ZERO
-    # If a thread has failed, the others stop; what they have found is thrown away.
+    n_partitions = ZERO
+    # If a thread has failed, the others stop, and their results are discarded.
     while n_leaves < settings.max_leaves and load_atomic(shared.barrier, ABANDONED) == 0:
         leaf = next_leaf(leaves, bounds, n_leaves, settings.by_level)
         if leaf < 0:
             break
-        middle = part_leaf(table, local, leaf)
-        n_parted += 1
-        place = n_parted % N_COUNTS
+        middle = partition_leaf(table, local, leaf)
+        n_partitions += 1
+        place = n_partitions % N_COUNTS
         shared.counts[thread, place] = middle - leaves[leaf, LO]
         wait(shared.barrier, n_threads, yield_core)
         n_first = sum_of_threads(shared.counts, place, n_threads)
         if min(n_first, leaves[leaf, N_ROWS] - n_first) < settings.min_rows:
-            # Where the number of rows is only told from the hessian, a side may turn out to be too small.
-            join_again(local.rows, leaves[leaf, LO], middle, leaves[leaf, HI], local.spare)
+            # If the number of rows is only estimated from the hessian, a side can turn out to be too small.
+            undo_partition(local.rows, leaves[leaf, LO], middle, leaves[leaf, HI], local.spare)
             bounds[leaf, GAIN] = -np.inf
             continue
         local.column_gains[leaves[leaf, COLUMN]] += bounds[leaf, GAIN]
         n_sets = write_node(local, leaf, n_nodes, n_sets)
-        give_birth(table, local, settings, leaf, n_leaves, middle, n_first, n_nodes, len(shared.pool) - 1)
+        add_children(table, local, settings, leaf, n_leaves, middle, n_first, n_nodes, len(shared.pool) - 1)
         n_nodes += 2
         n_leaves += 1
         if n_leaves < settings.max_leaves:
@@ -149,9 +149,9 @@ def grow_tree(table, shared, local, settings, seed, thread, n_threads, yield_cor
 
 @kernel
 def finish_tree(shared, local, thread, tree, scores, grown):
-    """Add a tree's answers to the scores of the thread's rows, if there are any, and copy it out of the room."""
+    """Add a tree's predictions to the scores of the thread's rows, if any, and copy it out of the workspace."""
     if len(scores) > 0:
-        add_answers(local, shared.leaf_of, scores[tree])
+        add_leaf_values(local, shared.leaf_of, scores[tree])
     if thread > 0:
         return
     n_nodes, n_leaves, n_sets = local.ends[0], local.ends[1], local.ends[2]
@@ -175,7 +175,7 @@ def finish_tree(shared, local, thread, tree, scores, grown):
 
 @entry
 def add_trees(codes, first, last, grown, scores, at, active):
-    """Add what trees answer to the scores of rows first to last-1, a line per tree."""
+    """Add the predictions of trees to the scores of rows first to last-1, which have one line per tree."""
     for tree in range(len(scores)):
         node_set, sets = grown.node_set[tree], grown.node_sets[tree]
         walk_tree(codes, first, last, grown.nodes[tree], ZERO, node_set, sets, at, active)
@@ -194,7 +194,7 @@ def sum_of_threads(counts, place, n_threads):
 
 @kernel
 def begin_root(shared, local, n_threads):
-    """The account of leaves with the root alone."""
+    """Initialise the record of the leaves with the root only."""
     local.scale[:], local.layout[:], local.limits[:] = shared.scale[0], shared.layout[0], shared.limits[0]
     for column in range(len(local.column_gains)):
         local.column_gains[column] = 0.0
@@ -211,14 +211,14 @@ def begin_root(shared, local, n_threads):
 
 @kernel
 def can_split(local, settings, leaf):
-    """May this leaf be large and high enough to be split?"""
+    """Is this leaf large enough, and not too deep, to be split?"""
     leaves = local.leaves
     return leaves[leaf, N_ROWS] >= 2 * settings.min_rows and leaves[leaf, DEPTH] < settings.max_depth
 
 
 @kernel
 def next_leaf(leaves, bounds, n_leaves, by_level):
-    """The leaf to be split: that of the largest gain, on the highest level if so asked; -1 if none is worth it."""
+    """Return the leaf with the largest gain, on the highest level if `by_level`; -1 if no split gains enough."""
     best = np.int64(-1)
     for leaf in range(n_leaves):
         gain = bounds[leaf, GAIN]
@@ -235,19 +235,19 @@ def next_leaf(leaves, bounds, n_leaves, by_level):
 
 
 @kernel
-def part_leaf(table, local, leaf):
-    """Part the thread's rows of a leaf by its split."""
+def partition_leaf(table, local, leaf):
+    """Partition the thread's rows of a leaf by its split."""
     leaves = local.leaves
     codes = table.columns[leaves[leaf, COLUMN]]
     lo, hi = leaves[leaf, LO], leaves[leaf, HI]
     if leaves[leaf, IS_SET] != 0:
-        return part_by_set(codes, local.rows, lo, hi, local.spare, local.sets[leaf])
-    return part_by_cut(codes, local.rows, lo, hi, local.spare, leaves[leaf, CUT], leaves[leaf, MISSING_FIRST] != 0)
+        return partition_by_set(codes, local.rows, lo, hi, local.spare, local.sets[leaf])
+    return partition_by_cut(codes, local.rows, lo, hi, local.spare, leaves[leaf, CUT], leaves[leaf, MISSING_FIRST] != 0)
 
 
 @kernel
 def write_node(local, leaf, child, n_sets):
-    """Make a leaf's node a split; returns how many sets there are now."""
+    """Turn a leaf's node into a split; returns the new number of sets."""
     leaves = local.leaves
     node, column = leaves[leaf, NODE], leaves[leaf, COLUMN]
     if leaves[leaf, IS_SET] == 0:
@@ -260,8 +260,8 @@ def write_node(local, leaf, child, n_sets):
 
 
 @kernel
-def give_birth(table, local, settings, leaf, second, middle, n_first, child, n_slots):
-    """Turn a leaf that was split into its first child, and add the second one."""
+def add_children(table, local, settings, leaf, second, middle, n_first, child, n_slots):
+    """Turn a leaf that was split into its first child, and add the second child."""
     leaves, bounds = local.leaves, local.bounds
     column, first_sum, slot = leaves[leaf, COLUMN], leaves[leaf, FIRST_SUM], leaves[leaf, SLOT]
     set_bounds(table, local, settings, leaf, second, column, first_sum)
@@ -273,7 +273,7 @@ def give_birth(table, local, settings, leaf, second, middle, n_first, child, n_s
     leaves[leaf, DEPTH] += 1
     leaves[second, DEPTH] = leaves[leaf, DEPTH]
     leaves[leaf, NODE], leaves[second, NODE] = child, child + 1
-    # The larger child takes over the parent's histogram; the smaller one gets a new one, if there is room for it.
+    # The larger child inherits the parent's histogram. The smaller one gets a new slot if one is free.
     fresh = second if second < n_slots else np.int64(-1)
     first_is_large = leaves[leaf, N_ROWS] >= leaves[second, N_ROWS]
     leaves[leaf, SLOT] = slot if first_is_large else fresh
@@ -285,7 +285,7 @@ def give_birth(table, local, settings, leaf, second, middle, n_first, child, n_s
 
 @kernel
 def set_bounds(table, local, settings, leaf, second, column, first_sum):
-    """What the answers of two children must stay within, so that a monotonic column stays so below them."""
+    """Set the bounds of the predictions of two children, so that all predictions below respect a monotonic column."""
     bounds = local.bounds
     bounds[second, LEAST], bounds[second, MOST] = bounds[leaf, LEAST], bounds[leaf, MOST]
     direction = table.monotonic_cst[column]
@@ -301,7 +301,7 @@ def set_bounds(table, local, settings, leaf, second, column, first_sum):
 
 @kernel
 def leaf_value_of(local, settings, leaf, both):
-    """What a leaf of this sum answers, within the bounds of another one."""
+    """Return the value of a leaf with this sum, within the bounds of another leaf."""
     g, h = g_of(both, local.layout) * local.scale[0], h_of(both, local.layout) * local.scale[1]
     return min(
         max(best_leaf_value(g, h, settings.l1_regularization, settings.l2_regularization), local.bounds[leaf, LEAST]),
@@ -311,7 +311,7 @@ def leaf_value_of(local, settings, leaf, both):
 
 @kernel
 def best_leaf_value(g, h, l1_regularization, l2_regularization):
-    """What takes the most off the loss of a leaf."""
+    """Return the value that reduces the loss of a leaf most."""
     shrunk = max(abs(g) - l1_regularization, 0.0)
     if h + l2_regularization <= 0.0:
         return 0.0
@@ -328,7 +328,7 @@ def search_children(table, shared, local, settings, seed, first, second, thread,
     if leaves[large, SLOT] >= 0:
         search(table, shared, local, settings, seed, small, large, YES, thread, n_threads, yield_core)
         return
-    # Without their parent's histogram each child has to be counted in histograms by itself.
+    # Without the parent's histogram, the histogram of each child is filled from its rows.
     for child in (small, large):
         if can_split(local, settings, child):
             search(table, shared, local, settings, seed, child, child, NO, thread, n_threads, yield_core)
@@ -336,7 +336,7 @@ def search_children(table, shared, local, settings, seed, first, second, thread,
 
 @kernel
 def search(table, shared, local, settings, seed, small, large, has_large, thread, n_threads, yield_core):
-    """Tally a leaf's rows, take them from the histogram that its sibling has from their parent, and search both."""
+    """Fill the histogram of a leaf, subtract it from its parent's to obtain that of its sibling, and search both."""
     leaves, pool = local.leaves, shared.pool
     fill_leaf_histogram(table, shared, local, small, thread)
     choose_columns(table, shared, local, settings, seed, small, local.masks[0])
@@ -367,7 +367,7 @@ def search(table, shared, local, settings, seed, small, large, has_large, thread
 
 @kernel
 def fill_leaf_histogram(table, shared, local, leaf, thread):
-    """Tally the thread's rows of a leaf; those of the root have been counted in histograms when the tree was opened."""
+    """Fill the histograms with the thread's rows of a leaf; those of the root were filled when the tree was opened."""
     if local.leaves[leaf, NODE] > 0:
         fill_given_histogram(table, shared, local, local.rows, local.leaves[leaf, LO], local.leaves[leaf, HI], thread)
 
@@ -417,7 +417,7 @@ def scan(table, local, histogram, column, n_codes, leaf, best, proposals, propos
 
 @kernel
 def take_best(shared, local, settings, leaf, place, n_threads):
-    """Keep the best split that any thread has found; of equal ones that of the first column."""
+    """Keep the best split found by any thread; among equal ones, that of the first column."""
     best = np.int64(-1)
     for thread in range(n_threads):
         gain = shared.gains[thread, place]
@@ -437,7 +437,7 @@ def take_best(shared, local, settings, leaf, place, n_threads):
     for w in range(4):
         local.sets[leaf, w] = shared.proposal_sets[best, place, w]
     both = local.leaves[leaf, SUM]
-    alone = worth(g_of(both, local.layout), h_of(both, local.layout), local.limits[L1], local.limits[L2])
+    alone = leaf_score(g_of(both, local.layout), h_of(both, local.layout), local.limits[L1], local.limits[L2])
     found = shared.gains[best, place]
     gain = 0.5 * (found - alone) * local.scale[0] * (local.scale[0] / local.scale[1])
     if found - alone > 1e-12 * found and gain > settings.min_split_gain:
@@ -446,7 +446,7 @@ def take_best(shared, local, settings, leaf, place, n_threads):
 
 @kernel
 def choose_columns(table, shared, local, settings, seed, leaf, mask):
-    """Which columns to search at a leaf: those that its level and it have drawn, of those that may meet its path's."""
+    """Choose the columns of a leaf: those drawn by its level and node that may share a path with its ancestors."""
     n_columns = len(mask)
     for column in range(n_columns):
         mask[column] = shared.allowed[column]
@@ -466,7 +466,7 @@ def choose_columns(table, shared, local, settings, seed, leaf, mask):
 
 @kernel
 def keep_some(mask, share, seed, order, state):
-    """Keep a share of the columns of a mask, drawn at random, one at least."""
+    """Keep a random share of the columns of a mask, at least one."""
     n = ZERO
     for column in range(len(mask)):
         if mask[column]:
@@ -483,7 +483,7 @@ def keep_some(mask, share, seed, order, state):
 
 @kernel
 def set_leaf_values(shared, local, settings, n_leaves, thread, n_threads, yield_core):
-    """What each leaf answers, from the gradients and hessians of its rows in full precision, summed turn by turn."""
+    """Compute the leaf values from gradients and hessians in full precision, which are summed block by block."""
     gradients, hessians, sums = shared.gradients[0], shared.hessians[0], shared.turn_sums
     note_leaves(local, n_leaves, shared.leaf_of)
     for begin in range(0, n_leaves, LEAVES_AT_ONCE):
@@ -510,7 +510,7 @@ def set_leaf_values(shared, local, settings, n_leaves, thread, n_threads, yield_
 
 @kernel
 def note_leaves(local, n_leaves, leaf_of):
-    """Write down the leaf of each of the thread's rows."""
+    """Record the leaf of each of the thread's rows."""
     for leaf in range(n_leaves):
         for i in range(np.uint64(local.leaves[leaf, LO]), np.uint64(local.leaves[leaf, HI])):
             leaf_of[local.rows[i]] = leaf
@@ -518,14 +518,14 @@ def note_leaves(local, n_leaves, leaf_of):
 
 @kernel
 def close_leaves(local, n_leaves):
-    """Write the nodes of what was not split."""
+    """Write the nodes of the leaves that were not split."""
     for leaf in range(n_leaves):
         local.nodes[local.leaves[leaf, NODE]] = pack_leaf(leaf)
 
 
 @kernel
-def add_answers(local, leaf_of, scores):
-    """Add what the leaves answer to the scores of the thread's rows."""
+def add_leaf_values(local, leaf_of, scores):
+    """Add the leaf values to the scores of the thread's rows."""
     for i in range(np.uint64(len(local.given))):
         row = local.given[i]
         scores[row] += local.leaf_sums[leaf_of[row], 1]

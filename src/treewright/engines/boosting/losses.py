@@ -1,7 +1,7 @@
-"""Kernels of boosting: the gradients and hessians of the losses.
+"""Kernels of boosting for the gradients and hessians of the losses.
 
-The exponential function is worked out here: mathematical libraries differ in its last bit from machine to machine, and
-the compiler can work on several rows at a time only if it sees the steps.
+The exponential function is implemented here for two reasons. Mathematical libraries differ in its last bit between
+machines. The compiler can vectorise over rows only if it sees the steps.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from treewright.runtime.jit import entry, kernel, replaced
 
 SQUARED, QUANTILE, HUBER, TWEEDIE, LOG_LOSS, EXPONENTIAL, MANY_CLASSES = range(7)
 
-# Hessians are kept above this, so that no step is infinite.
+# Hessians are at least this large, so that no step is infinite.
 LEAST_HESSIAN = 1e-16
 
 LOG2_OF_E = 1.4426950408889634
-# The logarithm of 2 in two parts; a whole number of up to 11 bits times the first has no rounding error.
+# The logarithm of 2 in two parts. The product of an integer of up to 11 bits and the first part has no rounding error.
 LN2_HIGH, LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 
 
@@ -39,13 +39,13 @@ def _build_as_real() -> Any:
 
 @replaced(_build_as_real)
 def as_real(bits: Any) -> Any:
-    """The number with these bits."""
+    """Return the number with these bits."""
     return np.int64(bits).view(np.float64)
 
 
 @kernel
 def exp(x):
-    """The exponential function, to within a unit of the last place; beyond 700 the value at 700."""
+    """Compute the exponential function to within one unit in the last place; beyond 700, return the value at 700."""
     x = min(max(x, -700.0), 700.0)
     n = np.floor(x * LOG2_OF_E + 0.5)
     r = (x - n * LN2_HIGH) - n * LN2_LOW
@@ -68,7 +68,7 @@ def exp(x):
 
 @entry
 def derive_rows(kind, parameter, scores, targets, weights, first, last, gradients, hessians):
-    """Write the gradients and hessians (a line per output) of some rows, times their weights if there are any."""
+    """Write the gradients and hessians of some rows (one line per output), times the row weights if there are any."""
     lo, hi = np.uint64(first), np.uint64(last)
     if kind == MANY_CLASSES:
         derive_many(scores, targets, lo, hi, gradients, hessians)
@@ -83,7 +83,7 @@ def derive_rows(kind, parameter, scores, targets, weights, first, last, gradient
 
 @kernel
 def derive_one(kind, parameter, scores, targets, lo, hi, g, h):
-    """Losses of one score per row."""
+    """Compute the derivatives of losses with one score per row."""
     if kind == SQUARED:
         for i in range(lo, hi):
             g[i] = scores[i] - targets[i]
@@ -120,9 +120,9 @@ def derive_one(kind, parameter, scores, targets, lo, hi, g, h):
 
 @kernel
 def derive_many(scores, targets, lo, hi, gradients, hessians):
-    """The logarithmic loss of several classes, by a score for each."""
+    """Compute the derivatives of the logarithmic loss of several classes, with one score per class."""
     n_classes = np.uint64(len(scores))
-    # Friedman 2000: as many scores as classes are one too many, which makes steps larger by this factor.
+    # Friedman 2000: with as many scores as classes, one score is redundant, which makes steps larger by this factor.
     factor = np.float64(n_classes) / (np.float64(n_classes) - 1.0)
     most, total = hessians[0], hessians[1]
     for i in range(lo, hi):
@@ -138,7 +138,7 @@ def derive_many(scores, targets, lo, hi, gradients, hessians):
             total[i] += gradients[k, i]
     for k in range(np.uint64(2), n_classes):
         share_out(gradients[k], total, hessians[k], factor, lo, hi)
-    # The first two lines of hessians held what the others needed.
+    # The first two lines of `hessians` contained intermediate results until here.
     for i in range(lo, hi):
         share, other = gradients[0, i] / total[i], gradients[1, i] / total[i]
         gradients[0, i], gradients[1, i] = share, other

@@ -1,7 +1,7 @@
 """The compiled loop that grows one oblivious tree: all leaves of a level are split by the same test.
 
-A test is rated by what it takes off the loss in all leaves together. A leaf that the test does not part, or of which a
-side would be too small, stays as it is and meets the tests of the next levels.
+A test is rated by the sum of its loss reductions over all leaves. If a test does not split a leaf, or makes one side
+too small, the leaf remains as it is. The tests of the next levels are applied to it, too.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ import numpy as np
 
 from treewright.engines.bits import LOW_SIX, NO, ONE, SIX, YES, ZERO, has_bit
 from treewright.engines.boosting.loop import (
+    add_children,
     begin_root,
     choose_columns,
     close_leaves,
     fill_leaf_histogram,
     finish_tree,
-    give_birth,
-    part_leaf,
+    partition_leaf,
     set_leaf_values,
     sum_of_threads,
     tree_of,
@@ -38,12 +38,12 @@ from treewright.engines.boosting.search import (
     chance_gain,
     g_of,
     h_of,
-    join_again,
+    leaf_score,
     least_hessian,
     merge_histograms,
     order_categories,
-    worth,
-    worth_of_two,
+    score_of_two,
+    undo_partition,
 )
 from treewright.engines.boosting.workspace import GAIN, HI, LO, N_COUNTS, N_ROWS, SLOT, SUM
 from treewright.runtime.barrier import ABANDONED, load_atomic, wait
@@ -55,7 +55,7 @@ from treewright.runtime.jit import entry, kernel
 def grow_oblivious_trees(
     table, shared, local, settings, thread, n_threads, yield_core, seeds, scores, grown, totals, orders
 ):
-    """Grow trees that have been opened as oblivious ones, and add their answers to the scores if there are any."""
+    """Grow trees that have been opened as oblivious trees, and add their predictions to the scores if there are any."""
     grow_all_oblivious(
         table, shared, local, settings, thread, n_threads, yield_core, seeds, scores, grown, totals, orders
     )
@@ -65,7 +65,7 @@ def grow_oblivious_trees(
 def grow_all_oblivious(
     table, shared, local, settings, thread, n_threads, yield_core, seeds, scores, grown, totals, orders
 ):
-    """The loop of `grow_oblivious_trees`, apart from it as `grow_all` is."""
+    """Run the loop of `grow_oblivious_trees`, which is separate for the same reason as `grow_all`."""
     for tree in range(len(seeds)):
         one = tree_of(shared, tree)
         grow_oblivious(table, one, local, settings, seeds[tree], thread, n_threads, yield_core, totals, orders)
@@ -74,13 +74,13 @@ def grow_all_oblivious(
 
 @kernel
 def grow_oblivious(table, shared, local, settings, seed, thread, n_threads, yield_core, totals, orders):
-    """Grow a tree that has been opened as an oblivious one."""
+    """Grow a tree that has been opened as an oblivious tree."""
     begin_root(shared, local, n_threads)
     n_leaves, n_nodes, n_sets = np.int64(1), np.int64(1), ZERO
     fill_and_subtract(table, shared, local, ZERO, ZERO, NO, thread, n_threads, yield_core)
     order_all(table, shared, local, orders, thread, n_threads)
     n_levels = min(settings.max_depth, np.int64(62))
-    n_parted = ZERO
+    n_partitions = ZERO
     for level in range(n_levels):
         if load_atomic(shared.barrier, ABANDONED) != 0:
             break
@@ -94,20 +94,20 @@ def grow_oblivious(table, shared, local, settings, seed, thread, n_threads, yiel
         local.column_gains[column] += gain
         n_old = n_leaves
         for leaf in range(n_old):
-            middle = part_leaf(table, local, leaf)
-            n_parted += 1
-            place = n_parted % N_COUNTS
+            middle = partition_leaf(table, local, leaf)
+            n_partitions += 1
+            place = n_partitions % N_COUNTS
             shared.counts[thread, place] = middle - local.leaves[leaf, LO]
             wait(shared.barrier, n_threads, yield_core)
             n_first = sum_of_threads(shared.counts, place, n_threads)
             if min(n_first, local.leaves[leaf, N_ROWS] - n_first) < settings.min_rows:
-                join_again(local.rows, local.leaves[leaf, LO], middle, local.leaves[leaf, HI], local.spare)
+                undo_partition(local.rows, local.leaves[leaf, LO], middle, local.leaves[leaf, HI], local.spare)
                 for group in range(local.live_groups.shape[1]):
                     local.live_groups[leaf, group] &= table.groups[group, column]
                 continue
             n_sets = write_node(local, leaf, n_nodes, n_sets)
             second = n_leaves
-            give_birth(table, local, settings, leaf, second, middle, n_first, n_nodes, len(shared.pool))
+            add_children(table, local, settings, leaf, second, middle, n_first, n_nodes, len(shared.pool))
             n_nodes += 2
             n_leaves += 1
             first_is_large = local.leaves[leaf, N_ROWS] >= local.leaves[second, N_ROWS]
@@ -120,7 +120,7 @@ def grow_oblivious(table, shared, local, settings, seed, thread, n_threads, yiel
 
 @kernel
 def fill_and_subtract(table, shared, local, small, large, has_large, thread, n_threads, yield_core):
-    """Tally a leaf's rows, and take them from the histogram that its sibling has from their parent."""
+    """Fill the histogram of a leaf, and subtract it from its parent's to obtain that of its sibling."""
     leaves, pool = local.leaves, shared.pool
     fill_leaf_histogram(table, shared, local, small, thread)
     wait(shared.barrier, n_threads, yield_core)
@@ -135,7 +135,7 @@ def fill_and_subtract(table, shared, local, small, large, has_large, thread, n_t
 
 @kernel
 def order_all(table, shared, local, orders, thread, n_threads):
-    """The order along which the categories of each column are parted in all of the tree, from the root's histogram."""
+    """Compute from the root's histogram the order of the categories of each column for the whole tree."""
     for column in range(thread, len(table.n_codes), n_threads):
         if shared.allowed[column] and not table.is_number[column]:
             n_codes = table.n_codes[column]
@@ -148,7 +148,7 @@ def order_all(table, shared, local, orders, thread, n_threads):
 
 @kernel
 def choose_test(table, shared, local, settings, seed, n_leaves, totals, orders, thread, n_threads, yield_core):
-    """Find the test that takes the most off the loss, and write it into all leaves; returns what it takes off."""
+    """Find the test that reduces the loss most, and write it into all leaves; returns the reduction."""
     choose_columns(table, shared, local, settings, seed, ZERO, local.masks[0])
     best = 0.0
     proposals = shared.proposals[thread, 0]
@@ -189,7 +189,7 @@ def choose_test(table, shared, local, settings, seed, n_leaves, totals, orders, 
                     )
     shared.gains[thread, 0] = best
     if proposals[COLUMN] >= 0:
-        first_is_heavier = settle_missing(table, shared, local, proposals, n_leaves, orders)
+        first_is_heavier = choose_missing_side(table, shared, local, proposals, n_leaves, orders)
         write_set(proposals, table, orders, first_is_heavier, shared.proposal_sets[thread, 0])
     wait(shared.barrier, n_threads, yield_core)
     winner = ZERO
@@ -208,40 +208,37 @@ def choose_test(table, shared, local, settings, seed, n_leaves, totals, orders, 
 
 @kernel
 def add_gains(local, leaf, n_tests, direction, more_l2, totals):
-    """Add what a leaf gains by each test, whose first side has the sum in `present`.
+    """Add the gain of a leaf by each test, whose first side has the sum in `present`.
 
-    That is 0 if the leaf is not parted, minus infinity if it may not be. There is no branch within the loop, so that
-    the compiler can rate several tests at a time.
+    The gain is 0 if the test does not split the leaf, and minus infinity if a constraint forbids the split. The loop
+    has no branch, so that the compiler can vectorise it.
     """
     layout, limits, up_to = local.layout, local.limits, local.present
     whole, size = local.leaves[leaf, SUM], local.leaves[leaf, N_ROWS]
     all_g, all_h = g_of(whole, layout), h_of(whole, layout)
     least = least_hessian(whole, size, layout, limits)
     n_mask = layout[N_MASK]
-    # Where rows are not counted, none are too few.
+    # If rows are not counted, this limit has no effect.
     least_rows = np.int64(limits[LEAST_ROWS]) if n_mask != 0 else -size
     l1_regularization, l2_regularization = limits[L1], limits[L2] + more_l2
-    alone = worth(all_g, all_h, l1_regularization, limits[L2])
+    alone = leaf_score(all_g, all_h, l1_regularization, limits[L2])
     for test in range(np.uint64(n_tests)):
         both = up_to[test]
         g, h, n_rows = g_of(both, layout), h_of(both, layout), both & n_mask
         other_g, other_h = all_g - g, all_h - h
-        gain = worth_of_two(g, h, other_g, other_h, l1_regularization, l2_regularization) - alone
+        gain = score_of_two(g, h, other_g, other_h, l1_regularization, l2_regularization) - alone
         gain = (
             gain
             if direction * (g * (other_h + l2_regularization) - other_g * (h + l2_regularization)) >= 0.0
             else -np.inf
         )
-        parts = (h >= least) & (other_h >= least) & (n_rows >= least_rows) & (size - n_rows >= least_rows)
-        totals[test] += gain if parts else 0.0
+        is_split = (h >= least) & (other_h >= least) & (n_rows >= least_rows) & (size - n_rows >= least_rows)
+        totals[test] += gain if is_split else 0.0
 
 
 @kernel
-def settle_missing(table, shared, local, proposals, n_leaves, orders):
-    """Send missing values to the heavier side of a test of numbers if there were none.
-
-    Returns whether that is the first.
-    """
+def choose_missing_side(table, shared, local, proposals, n_leaves, orders):
+    """Send missing values to the heavier side of a numeric test if there were none; is that the first side?"""
     column = proposals[COLUMN]
     n_codes, start, end = table.n_codes[column], table.start[column], table.start[column + 1]
     first = whole = missing = ZERO
@@ -260,7 +257,7 @@ def settle_missing(table, shared, local, proposals, n_leaves, orders):
 
 @kernel
 def write_set(proposals, table, orders, others_first, proposal_set):
-    """The set of codes on the first side of a test of categories; what did not occur goes with the heavier side."""
+    """Write the set of codes on the first side of a categorical test; absent codes go to the heavier side."""
     if proposals[IS_SET] == 0:
         return
     column = proposals[COLUMN]

@@ -1,4 +1,4 @@
-"""A loss of the user's own, compiled."""
+"""A loss of the user, compiled."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from treewright.engines.boosting.losses import LEAST_HESSIAN
 from treewright.runtime.forms import choose_compiled_form, run_plain
 from treewright.runtime.jit import compile_error, compile_row_loop
 
-NOT_A_PAIR = "the loss must return gradient and hessian, one number per row each"
+NOT_A_PAIR = "the loss must return a pair: gradient and hessian, each with one number per row"
 
-# One thread compiles, the others wait for it.
+# One thread compiles, and the others wait for it.
 _lock = threading.Lock()
 
 
 def check_derivatives(gradients: np.ndarray, hessians: np.ndarray) -> None:
-    """Refuse gradients and hessians that cannot be boosted by; hessians of 0 become very small."""
+    """Raise an error for gradients and hessians that boosting cannot use; hessians of 0 become very small."""
     if not (np.isfinite(gradients).all() and np.isfinite(hessians).all()):
         raise ValueError("the loss returned a gradient or hessian that is not finite; check it for these targets")
     if hessians.size and (hessians.min() < 0.0 or hessians.max() == 0.0):
@@ -32,8 +32,8 @@ def check_derivatives(gradients: np.ndarray, hessians: np.ndarray) -> None:
 class OwnFunction:
     """A function of prediction and target that returns gradient and hessian.
 
-    It is compiled for one row at a time, so that it runs at the speed of the built-in losses. What cannot be compiled
-    is called with whole columns.
+    It is compiled for one row at a time, so that it is as fast as the built-in losses. A function that cannot be
+    compiled is called with whole columns.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -45,7 +45,7 @@ class OwnFunction:
         return {"function": self.function, "_driver": None, "_tried": False}
 
     def fill(self, predictions: np.ndarray, targets: np.ndarray, gradients: np.ndarray, hessians: np.ndarray) -> None:
-        """Write the gradients and hessians of some rows; of all rows, if the function is not compiled."""
+        """Write the gradients and hessians of some rows, or of all rows if the function is not compiled."""
         if self.is_compiled:
             self._driver(predictions, targets, gradients, hessians)
         else:
@@ -53,7 +53,7 @@ class OwnFunction:
 
     @property
     def is_compiled(self) -> bool:
-        """Could the function be compiled? Tried once."""
+        """Has the function been compiled? The first call tries it."""
         with _lock:
             if not self._tried:
                 self._driver = self._compile()
@@ -68,7 +68,7 @@ class OwnFunction:
             raise ValueError(NOT_A_PAIR) from None
 
     def _compile(self) -> Any:
-        """The compiled loop over rows, or None if the function has to be called as it is."""
+        """Return the compiled loop over rows, or None if the function has to be called as plain Python."""
         if choose_compiled_form() is run_plain:
             return None
         try:
@@ -87,7 +87,7 @@ class OwnFunction:
         return drive
 
     def _check_pair(self, reason: str) -> None:
-        """Refuse a function that fails or returns no pair, before it is blamed that it cannot be compiled."""
+        """Raise an error if the function fails or returns no pair, so that this is not reported as a compile error."""
         try:
             found = self.function(np.zeros(2), np.zeros(2))
         except Exception as error:

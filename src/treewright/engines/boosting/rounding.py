@@ -1,4 +1,4 @@
-"""Rounding gradients and hessians to whole numbers, and sums of those that are not rounded, turn by turn."""
+"""Rounding gradients and hessians to whole numbers, and block-wise sums of those that are not rounded."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from treewright.engines.boosting.search import (
     LEAST_ROWS,
     N_MASK,
     SMOOTHING,
-    follow_each_other,
+    are_consecutive,
 )
 from treewright.engines.boosting.workspace import ROOT_ROWS, ROOT_SUM, TURN, TURN_BITS
 from treewright.runtime.barrier import wait
@@ -26,16 +26,16 @@ from treewright.runtime.jit import kernel
 
 @kernel
 def measure_turns(gradients, hessians, local, sums):
-    """For each turn of the thread's rows: the sizes of its gradients and hessians, and the ends of the latter."""
+    """Compute for each block of the thread's rows the sums of absolute values, and the range of the hessians."""
     rows = local.given
     first, n_own = np.uint64(0), np.uint64(len(rows))
     while first < n_own:
         turn = np.uint64(rows[first]) >> np.uint64(TURN_BITS)
         last = end_of_turn(rows, first, n_own)
-        g = lie_together(gradients, rows, first, last, local.near_turn[0])
-        h = lie_together(hessians, rows, first, last, local.near_turn[1])
-        sums[turn, 0, 0], sums[turn, 2, 1] = sums_of_sizes(g)
-        sums[turn, 0, 1] = sums_of_sizes(h)[0]
+        g = contiguous_values(gradients, rows, first, last, local.near_turn[0])
+        h = contiguous_values(hessians, rows, first, last, local.near_turn[1])
+        sums[turn, 0, 0], sums[turn, 2, 1] = sum_magnitudes(g)
+        sums[turn, 0, 1] = sum_magnitudes(h)[0]
         most, least = h[0], h[0]
         for k in range(np.uint64(len(h))):
             most, least = max(most, h[k]), min(least, h[k])
@@ -45,10 +45,10 @@ def measure_turns(gradients, hessians, local, sums):
 
 
 @kernel
-def lie_together(values, rows, first, last, near):
-    """The values of some rows: where they are if the rows follow each other, or else copied next to each other."""
+def contiguous_values(values, rows, first, last, near):
+    """Return the values of some rows as one slice: a view if the rows are consecutive, or else a copy."""
     row, size = np.uint64(rows[first]), last - first
-    if follow_each_other(rows, first, size):
+    if are_consecutive(rows, first, size):
         return values[row : row + size]
     for k in range(size):
         near[k] = values[rows[first + k]]
@@ -56,8 +56,8 @@ def lie_together(values, rows, first, last, near):
 
 
 @kernel
-def sums_of_sizes(values):
-    """The sums of absolute values and of squares, as four sums each: an addition has to wait for the one before it."""
+def sum_magnitudes(values):
+    """Sum up absolute values and squares, in four partial sums each, because an addition waits for the last one."""
     a = b = c = d = e = f = g = h = 0.0
     size = np.uint64(len(values))
     whole = size & ~np.uint64(3)
@@ -79,7 +79,7 @@ def sums_of_sizes(values):
 
 @kernel
 def end_of_turn(rows, first, last):
-    """Where the rows of the next turn begin."""
+    """Return the position of the first row of the next block."""
     turn = np.uint64(rows[first]) >> np.uint64(TURN_BITS)
     below, above = first, min(last, first + np.uint64(TURN))
     while below < above:
@@ -115,11 +115,11 @@ def round_gradients(shared, local, settings, layouts, tree, seed, thread, n_thre
             most, least = max(most, sums[turn, 1, 0]), min(least, sums[turn, 1, 1])
     alike = most == least
     layout = layouts[0 if n_rows <= np.float64(layouts[0, N_MASK]) and not alike else 1]
-    # Rounding may add 1 for each row.
-    g_room = 2.0 ** np.float64(63 - layout[G_SHIFT]) - n_rows - 2.0
-    h_room = 2.0 ** np.float64(layout[G_SHIFT] - layout[H_SHIFT]) - n_rows - 2.0
-    g_scale = g_room / max(g_size, 1e-290)
-    h_scale = 1.0 / max(most, 1e-290) if alike else h_room / max(h_size, 1e-290)
+    # Rounding can add 1 per row.
+    g_limit = 2.0 ** np.float64(63 - layout[G_SHIFT]) - n_rows - 2.0
+    h_limit = 2.0 ** np.float64(layout[G_SHIFT] - layout[H_SHIFT]) - n_rows - 2.0
+    g_scale = g_limit / max(g_size, 1e-290)
+    h_scale = 1.0 / max(most, 1e-290) if alike else h_limit / max(h_size, 1e-290)
     if thread == 0:
         shared.layout[tree] = layout
         shared.scale[tree, 0], shared.scale[tree, 1] = 1.0 / g_scale, 1.0 / h_scale
@@ -136,7 +136,7 @@ def round_gradients(shared, local, settings, layouts, tree, seed, thread, n_thre
 
 @kernel
 def set_limits(limits, settings, g_scale, h_scale):
-    """What the search keeps to, on the scale of the rounded numbers."""
+    """Compute the limits of the search on the scale of the rounded numbers."""
     limits[LEAST_H], limits[LEAST_ROWS] = settings.min_weight * h_scale, np.float64(settings.min_rows)
     limits[L1], limits[L2] = settings.l1_regularization * g_scale, settings.l2_regularization * h_scale
     limits[SMOOTHING], limits[CATEGORY_L2] = settings.smoothing * h_scale, settings.category_l2 * h_scale
@@ -150,9 +150,9 @@ def round_turns(gradients, hessians, local, g_scale, h_scale, layout, seed, pack
     while first < n_own:
         last = end_of_turn(rows, first, n_own)
         row, size = np.uint64(rows[first]), last - first
-        g = lie_together(gradients, rows, first, last, local.near_turn[0])
-        h = lie_together(hessians, rows, first, last, local.near_turn[1])
-        if follow_each_other(rows, first, size):
+        g = contiguous_values(gradients, rows, first, last, local.near_turn[0])
+        h = contiguous_values(hessians, rows, first, last, local.near_turn[1])
+        if are_consecutive(rows, first, size):
             total += round_rows(g, h, rows[first:last], g_scale, h_scale, layout, seed, packed[row : row + size])
         else:
             total += round_rows(g, h, rows[first:last], g_scale, h_scale, layout, seed, local.near_packed)
@@ -164,10 +164,10 @@ def round_turns(gradients, hessians, local, g_scale, h_scale, layout, seed, pack
 
 @kernel
 def round_rows(gradients, hessians, rows, g_scale, h_scale, layout, seed, packed):
-    """Gradients and hessians as whole numbers in one word, rounded up or down by chance so that the mean is kept.
+    """Round gradients and hessians to whole numbers in one word, up or down at random, so that the mean is preserved.
 
-    Chance is drawn from the row's number and the seed alone. If all hessians are alike, which a scale of 0 tells, each
-    is 1. Returns the sum.
+    The random bits depend on the row number and the seed only. An `h_scale` of 0 means that all hessians are equal.
+    Each is then 1. Returns the sum.
     """
     half, low = np.uint64(32), np.uint64(0xFFFFFFFF)
     share = 1.0 / 4294967296.0
@@ -187,9 +187,9 @@ def round_rows(gradients, hessians, rows, g_scale, h_scale, layout, seed, packed
 
 @kernel
 def add_up_in_order(gradients, hessians, local, leaf_of, sums):
-    """Add the thread's rows in the order of the table to the sums of their turns and leaves.
+    """Add the thread's rows in the order of the table to the sums of their blocks and leaves.
 
-    The sums are those of `add_up_turns`, for all leaves at once: each line of memory is read but once.
+    The sums are those of `add_up_turns`, for all leaves at the same time. Each cache line is read only once.
     """
     rows = local.given
     for i in range(np.uint64(len(rows))):
@@ -201,7 +201,7 @@ def add_up_in_order(gradients, hessians, local, leaf_of, sums):
 
 @kernel
 def add_up_turns(gradients, hessians, rows, lo, hi, sums, k):
-    """Add the rows of a leaf, which stand in the order of the table, to the sums of their turns."""
+    """Add the rows of a leaf, which are in the order of the table, to the sums of their blocks."""
     first, end = np.uint64(lo), np.uint64(hi)
     while first < end:
         turn = np.uint64(rows[first]) >> np.uint64(TURN_BITS)

@@ -1,9 +1,9 @@
-"""Kernels of boosting: histograms of gradients by code, and finding the split of a leaf from the histograms.
+"""Kernels of boosting: histograms of gradients by code, and the search for the split of a leaf in them.
 
 A row adds its gradient and its hessian, rounded to whole numbers and packed in one word, to one histogram per column.
-Sums of whole numbers are the same in any order, and a leaf's histogram less that of one child is that of the other. The
-codes of eight columns stand in one word, so that one load brings eight codes, and eight histograms stay in the fastest
-memory.
+Sums of whole numbers are the same in any order. The histogram of a leaf minus that of one child is that of the other
+child. The codes of eight columns are in one word, so that one load reads eight codes. Eight histograms fit into the
+first-level cache.
 """
 
 from __future__ import annotations
@@ -16,32 +16,32 @@ from treewright.runtime.jit import entry, kernel, prefetch
 MISSING = np.int64(255)
 BYTE = np.uint64(255)
 
-# Rows that are counted in histograms column after column; what belongs to them stays in the fastest memory meanwhile.
+# Rows that are added to the histograms block by block, while their data remains in the first-level cache.
 CHUNK = 1024
 
-# Words that are brought from memory together.
+# Words that are prefetched together.
 WORDS_AT_ONCE = np.uint64(8)
 
-# How gradient, hessian and (for small tables) the number of rows share a word: where the first two begin, and the bits
-# that the last two take. Large tables have no room for the number of rows, which is then told from the hessian.
+# The layout of gradient, hessian and (for small tables) the number of rows in one word: the shifts of the first two and
+# the masks of the last two. Large tables have no bits for the number of rows, which is then estimated from the hessian.
 G_SHIFT, H_SHIFT, H_MASK, N_MASK = range(4)
 SMALL_LAYOUT = np.array([37, 15, (1 << 22) - 1, (1 << 15) - 1], np.int64)
 LARGE_LAYOUT = np.array([32, 0, (1 << 32) - 1, 0], np.int64)
 
-# What the search keeps to, in units of the rounded numbers; the last is what a row is worth by chance.
+# The limits of the search, in units of the rounded numbers. The last one is the expected gain of a row by chance.
 LEAST_H, L1, L2, SMOOTHING, CATEGORY_L2, LEAST_ROWS, CHANCE = range(7)
 
-# What is told of a leaf's best split besides its gain: whole numbers, and the set of codes on the first side.
+# The best split of a leaf besides its gain, as whole numbers. The set of codes on the first side is stored separately.
 COLUMN, CUT, MISSING_FIRST, IS_SET, FIRST_SUM = range(5)
 N_PROPOSAL = 8
 
-# What each category beyond a few is worth by chance, in units of a row's.
+# Expected gain by chance of each category beyond a few, in units of the gain of a row.
 CHANCE_SHARE, FEW_CATEGORIES = 0.4, np.int64(6)
 
 
 @entry
 def pack_codes(codes, first, last, words):
-    """Put the codes of eight columns in a word, for some rows."""
+    """Pack the codes of eight columns into a word, for some rows."""
     n_blocks = (np.uint64(codes.shape[0]) + np.uint64(7)) >> np.uint64(3)
     for block in range(n_blocks):
         begin = np.uint64(8) * block
@@ -60,15 +60,15 @@ def fill_histograms(words, n_columns, rows, lo, hi, packed, near, near_words, hi
     for begin in range(np.uint64(lo), np.uint64(hi), np.uint64(CHUNK)):
         size = min(np.uint64(CHUNK), np.uint64(hi) - begin)
         row = np.uint64(rows[begin])
-        if n_trees == 1 and follow_each_other(rows, begin, size):
-            # They are read where they are.
+        if n_trees == 1 and are_consecutive(rows, begin, size):
+            # Consecutive rows are read in place.
             for block in range(n_blocks):
                 place = row * n_blocks + block
                 fill_block_histogram(
                     words, place, n_blocks, packed[0], row, size, histograms[0, thread], block, n_columns
                 )
             continue
-        bring_near(words, rows, begin, size, np.uint64(hi), packed, near, near_words)
+        copy_chunk(words, rows, begin, size, np.uint64(hi), packed, near, near_words)
         for block in range(n_blocks):
             for tree in range(n_trees):
                 place, first = block * np.uint64(CHUNK), np.uint64(0)
@@ -78,17 +78,17 @@ def fill_histograms(words, n_columns, rows, lo, hi, packed, near, near_words, hi
 
 
 @kernel
-def follow_each_other(rows, first, size):
-    """Do so many rows, which are in the order of the table, have no others between them?"""
+def are_consecutive(rows, first, size):
+    """Are these rows, which are in the order of the table, consecutive?"""
     return np.uint64(rows[first + size - ONE]) - np.uint64(rows[first]) == size - ONE
 
 
 @kernel
-def bring_near(words, rows, begin, size, end, packed, near, near_words):
-    """Copy what belongs to some rows next to each other, block by block.
+def copy_chunk(words, rows, begin, size, end, packed, near, near_words):
+    """Copy the data of some rows to consecutive memory, block by block.
 
-    Rows lie too far apart for the processor to foresee which come next, so what belongs to the next chunk is asked for
-    meanwhile.
+    The rows are too far apart for the processor to predict the next addresses. The data of the next chunk is therefore
+    prefetched at the same time.
     """
     n_blocks, step = np.uint64(len(near_words) // CHUNK), np.uint64(CHUNK)
     both, near_both = packed[0], near[0]
@@ -112,7 +112,7 @@ def bring_near(words, rows, begin, size, end, packed, near, near_words):
 
 @kernel
 def fill_block_histogram(words, place, step, packed, first, size, histograms, block, n_columns):
-    """Add rows to the histograms of the columns of a block, eight of them or fewer in the last."""
+    """Add rows to the histograms of the columns of a block, which has eight columns, or fewer if it is the last."""
     at = np.uint64(8) * block
     if at + np.uint64(6) < np.uint64(n_columns):
         fill_eight_histograms(words, place, step, packed, first, size, histograms, at)
@@ -155,9 +155,9 @@ def fill_eight_histograms(words, place, step, packed, first, size, histograms, a
 
 @kernel
 def merge_histograms(histograms, column, n_codes, small, large, has_large):
-    """Bring the threads' histograms of a column together and clear them.
+    """Merge the threads' histograms of a column and clear them.
 
-    Take the sum from the larger leaf's histogram.
+    Subtract the sum from the larger leaf's histogram.
     """
     n = np.uint64(n_codes)
     line = histograms[0, column]
@@ -189,16 +189,16 @@ def h_of(both, layout):
 
 
 @kernel
-def worth(g, h, l1_regularization, l2_regularization):
-    """What a leaf of this gradient and hessian is worth: twice what it takes off the loss."""
+def leaf_score(g, h, l1_regularization, l2_regularization):
+    """Compute the score of a leaf with this gradient and hessian: twice the reduction of the loss."""
     if l1_regularization > 0.0:
         g = max(abs(g) - l1_regularization, 0.0)
     return g * g / (h + l2_regularization)
 
 
 @kernel
-def worth_of_two(g, h, other_g, other_h, l1_regularization, l2_regularization):
-    """What two leaves are worth, with one division."""
+def score_of_two(g, h, other_g, other_h, l1_regularization, l2_regularization):
+    """Compute the sum of the scores of two leaves, with one division."""
     if l1_regularization > 0.0:
         g, other_g = max(abs(g) - l1_regularization, 0.0), max(abs(other_g) - l1_regularization, 0.0)
     h += l2_regularization
@@ -208,7 +208,7 @@ def worth_of_two(g, h, other_g, other_h, l1_regularization, l2_regularization):
 
 @kernel
 def least_hessian(whole, size, layout, limits):
-    """The least hessian of a side: that asked for, or that which the least number of rows is taken to have."""
+    """Return the least hessian of a side: the limit, or the estimated hessian of the least number of rows."""
     least = max(limits[LEAST_H], 1e-9)
     if layout[N_MASK] == 0:
         least = max(least, (limits[LEAST_ROWS] - 0.5) * h_of(whole, layout) / np.float64(size))
@@ -217,7 +217,7 @@ def least_hessian(whole, size, layout, limits):
 
 @kernel
 def scan_numbers(histogram, column, n_codes, whole, size, direction, best, proposals, layout, limits, up_to, gains):
-    """Rate the cuts of a column of numbers, rows without a value on either side; returns the best gain so far."""
+    """Rate the cuts of a numeric column, with missing values on either side; returns the best gain so far."""
     missing = histogram[n_codes]
     best_code, best_side, best_sum = np.int64(-1), ZERO, ZERO
     for side in range(2 if missing != 0 else 1):
@@ -234,7 +234,7 @@ def scan_numbers(histogram, column, n_codes, whole, size, direction, best, propo
         while following < n_codes and histogram[following] == 0:
             following += 1
         proposals[COLUMN] = column
-        # Halfway to the next value that occurs in the leaf.
+        # The cut is halfway to the next value that occurs in the leaf.
         proposals[CUT] = (best_code + following - 1) // 2 if following < n_codes else best_code
         all_h = h_of(whole, layout)
         proposals[MISSING_FIRST] = best_side if missing != 0 else np.int64(2.0 * h_of(best_sum, layout) > all_h)
@@ -245,21 +245,21 @@ def scan_numbers(histogram, column, n_codes, whole, size, direction, best, propo
 
 @kernel
 def rate_cuts(up_to, n_codes, whole, size, direction, layout, limits, gains):
-    """What two leaves are worth whose first has the rows up to a code; minus infinity if they may not be.
+    """Compute the score of the two leaves of each cut after a code; minus infinity if the cut is not allowed.
 
-    There is no branch within the loop, so that the compiler can rate several cuts at a time.
+    The loop has no branch, so that the compiler can vectorise it.
     """
     all_g, all_h = g_of(whole, layout), h_of(whole, layout)
     least = least_hessian(whole, size, layout, limits)
     n_mask = layout[N_MASK]
-    # Where rows are not counted, none are too few.
+    # If rows are not counted, this limit has no effect.
     least_rows = np.int64(limits[LEAST_ROWS]) if n_mask != 0 else -size
     l1_regularization, l2_regularization = limits[L1], limits[L2]
     for code in range(np.uint64(n_codes)):
         both = up_to[code]
         g, h, n_rows = g_of(both, layout), h_of(both, layout), both & n_mask
         other_g, other_h = all_g - g, all_h - h
-        gain = worth_of_two(g, h, other_g, other_h, l1_regularization, l2_regularization)
+        gain = score_of_two(g, h, other_g, other_h, l1_regularization, l2_regularization)
         may = (h >= least) & (other_h >= least) & (n_rows >= least_rows) & (size - n_rows >= least_rows)
         may &= direction * (g * (other_h + l2_regularization) - other_g * (h + l2_regularization)) >= 0.0
         gains[code] = gain if may else -np.inf
@@ -267,7 +267,7 @@ def rate_cuts(up_to, n_codes, whole, size, direction, layout, limits, gains):
 
 @kernel
 def order_categories(histogram, n_codes, layout, limits, present, along):
-    """The codes that occur in a leaf, along their gradients, which are smoothed where a category is rare."""
+    """List the codes that occur in a leaf, ordered by gradient, which is smoothed for rare categories."""
     n_present = ZERO
     for code in range(n_codes + 1):
         if histogram[code] != 0:
@@ -283,11 +283,11 @@ def order_categories(histogram, n_codes, layout, limits, present, along):
 
 @kernel
 def chance_gain(n_present, limits):
-    """What parting so many categories along their gradients is taken to be worth by chance alone.
+    """Return the expected gain by chance of splitting so many categories in the order of their gradients.
 
-    Categories that have nothing to do with the target differ all the same. The upper half of many numbers drawn from a
-    bell curve has a mean of 0.8 standard deviations, which is worth 0.64 for each category. Less is taken off, because
-    categories that matter should not be lost. A few do no better by chance than the cuts of a column of numbers.
+    Categories that are independent of the target also differ. The upper half of many normally distributed numbers has a
+    mean of 0.8 standard deviations, which is a gain of 0.64 for each category. Less is subtracted, so that categories
+    that matter are not lost. A few categories gain no more by chance than the cuts of a numeric column.
     """
     return CHANCE_SHARE * limits[CHANCE] * np.float64(max(n_present - FEW_CATEGORIES, ZERO))
 
@@ -296,9 +296,9 @@ def chance_gain(n_present, limits):
 def scan_categories(
     histogram, column, n_codes, whole, size, best, proposals, proposal_set, layout, limits, present, along
 ):
-    """Rate groups of categories along the order of their gradients; returns the best gain so far.
+    """Rate groups of categories in the order of their gradients; returns the best gain so far.
 
-    Rows without a value are a category like any other.
+    Missing is a category like any other.
     """
     n_present = order_categories(histogram, n_codes, layout, limits, present, along)
     all_g, all_h = g_of(whole, layout), h_of(whole, layout)
@@ -316,7 +316,7 @@ def scan_categories(
         if n_mask != 0 and (n_rows < least_rows or size - n_rows < least_rows):
             continue
         g = g_of(both, layout)
-        gain = worth_of_two(g, h, all_g - g, all_h - h, limits[L1], l2_regularization) - chance
+        gain = score_of_two(g, h, all_g - g, all_h - h, limits[L1], l2_regularization) - chance
         if gain > best:
             best, n_first, best_sum = gain, np.int64(p + 1), both
     if n_first == 0:
@@ -328,7 +328,7 @@ def scan_categories(
         1,
         best_sum,
     )
-    # Categories that do not occur in the leaf go with the heavier side.
+    # Categories that do not occur in the leaf go to the heavier side.
     others_first = 2.0 * h_of(best_sum, layout) >= all_h
     for w in range(4):
         proposal_set[w] = ~np.uint64(0) if others_first else np.uint64(0)
@@ -342,15 +342,15 @@ def scan_categories(
 
 
 @kernel
-def put_behind(rows, end, spare, n_spare):
-    """Put the rows of the second side behind those of the first."""
+def append_rows(rows, end, spare, n_spare):
+    """Copy the rows of the second side behind those of the first side."""
     for i in range(n_spare):
         rows[end + i] = spare[i]
 
 
 @kernel
-def part_by_cut(codes, rows, lo, hi, spare, cut, missing_first):
-    """Bring the rows of the first side to the front, in their order; returns where the second begins."""
+def partition_by_cut(codes, rows, lo, hi, spare, cut, missing_first):
+    """Move the rows of the first side to the front, in stable order; returns the start of the second side."""
     j, k = np.uint64(lo), np.uint64(0)
     moved = np.uint64(1 if missing_first else 0)
     last = np.uint64(cut) + moved
@@ -361,13 +361,13 @@ def part_by_cut(codes, rows, lo, hi, spare, cut, missing_first):
         spare[k] = row
         j += first
         k += ONE - first
-    put_behind(rows, j, spare, k)
+    append_rows(rows, j, spare, k)
     return np.int64(j)
 
 
 @kernel
-def part_by_set(codes, rows, lo, hi, spare, codes_set):
-    """The same for a set of categories."""
+def partition_by_set(codes, rows, lo, hi, spare, codes_set):
+    """Do the same as `partition_by_cut` for a set of categories."""
     j, k = np.uint64(lo), np.uint64(0)
     for i in range(np.uint64(lo), np.uint64(hi)):
         row = rows[i]
@@ -377,13 +377,13 @@ def part_by_set(codes, rows, lo, hi, spare, codes_set):
         spare[k] = row
         j += first
         k += ONE - first
-    put_behind(rows, j, spare, k)
+    append_rows(rows, j, spare, k)
     return np.int64(j)
 
 
 @kernel
-def join_again(rows, lo, middle, hi, spare):
-    """Undo a parting: bring two sides back into the order of the table."""
+def undo_partition(rows, lo, middle, hi, spare):
+    """Undo a partition: merge both sides back into the order of the table."""
     i, n_first = np.uint64(0), np.uint64(middle - lo)
     for k in range(n_first):
         spare[k] = rows[np.uint64(lo) + k]

@@ -1,1 +1,1 @@
-"""Single trees on the ranks of the values: criteria, thresholds, categories, growth, surrogates and descent."""
+"""Growth of single trees on the ranks of the values, with surrogates, and the descent of rows."""

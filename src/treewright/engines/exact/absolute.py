@@ -1,7 +1,7 @@
 """Absolute error: sums of distances to the median, for the sides of all cuts of a column.
 
-The rows of a node are kept in the order of their target. A Fenwick tree over that order gives the median of any
-growing set of rows, and the sums on both sides of it, in logarithmic time.
+The rows of a node are kept in the order of their target. A Fenwick tree over that order gives the median of any growing
+set of rows, and the sums on both sides of it, in logarithmic time.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from treewright.runtime.jit import kernel
 
 @kernel
 def prepare_medians(work, lo, hi):
-    """Take over a node whose rows stand sorted by target; returns its median and weighted impurity."""
+    """Initialise the medians of a node whose rows are sorted by target; returns its median and weighted impurity."""
     keys = work.keys[work.target_line, lo:hi]
     total = 0.0
     for key in keys:
@@ -34,7 +34,7 @@ def prepare_medians(work, lo, hi):
 
 @kernel
 def median_of_sorted(work, keys, total):
-    """The weighted median: the middle of the lower and the upper one where half the weight lies on each side."""
+    """Compute the weighted median: the midpoint of the lower and the upper one if half the weight is on each side."""
     below = 0.0
     for i in range(len(keys)):
         below += work.weights[row_of(keys[i])]
@@ -48,27 +48,27 @@ def median_of_sorted(work, keys, total):
 
 @kernel
 def add_rows(work, weights, sums, keys, start, end):
-    """Add rows to a growing set, which two Fenwick trees hold; returns their weight and their sum."""
+    """Add rows to a growing set, which two Fenwick trees represent; returns their weight and their sum."""
     size = work.hi - work.lo
     total = total_sum = 0.0
     for i in range(start, end):
         row = row_of(keys[i])
         at = np.int64(work.rank[row])
         weight = work.weights[row]
-        part = weight * work.ranked_number[at]
+        product = weight * work.ranked_number[at]
         total += weight
-        total_sum += part
+        total_sum += product
         at += 1
         while at <= size:
             weights[at] += weight
-            sums[at] += part
+            sums[at] += product
             at += at & -at
     return total, total_sum
 
 
 @kernel
 def forget_rows(work, weights, sums, keys, start, end):
-    """Empty a growing set that holds nothing but these rows."""
+    """Clear a growing set that contains these rows only."""
     size = work.hi - work.lo
     for i in range(start, end):
         at = np.int64(work.rank[row_of(keys[i])]) + 1
@@ -79,9 +79,9 @@ def forget_rows(work, weights, sums, keys, start, end):
 
 @kernel
 def gather_missing(work, keys, n_groups):
-    """The rows without a value as a set of their own, where a part of them belongs to every group.
+    """Add the rows with missing values to a separate set, if a fraction of them belongs to every group.
 
-    Returns their weight, their sum, and the part; nothing where missing values do not stand for all values.
+    Returns their weight, their sum, and the fraction. All are 0 if missing values do not count for all values.
     """
     if not spreads_over_values(work):
         return 0.0, 0.0, 0.0
@@ -94,7 +94,7 @@ def gather_missing(work, keys, n_groups):
 
 @kernel
 def absolute_so_far(work, total, total_sum, share):
-    """Sum of distances to the median of the growing set and this share of the rows without a value."""
+    """Sum up the distances to the median of the growing set and this share of the rows with missing values."""
     size = work.hi - work.lo
     weights, sums = work.fenwick_weights, work.fenwick_sums
     step = 1
@@ -117,9 +117,9 @@ def absolute_so_far(work, total, total_sum, share):
 
 @kernel
 def sweep_absolute(work, keys, n_groups, with_missing, backward, out):
-    """Weighted impurity of the first 1, 2, .. groups in order (or the last ones), joined by the missing rows if asked.
+    """Compute the weighted impurity of the first 1, 2, .. groups (or the last), optionally with the missing rows.
 
-    Where rows without a value stand for all values, a part of them comes with each group.
+    If rows with missing values count for all values, a fraction of them is added with each group.
     """
     weights, sums = work.fenwick_weights, work.fenwick_sums
     clear(weights, work.hi - work.lo + 1)
@@ -131,16 +131,16 @@ def sweep_absolute(work, keys, n_groups, with_missing, backward, out):
     for step in range(n_groups):
         j = n_groups - 1 - step if backward else step
         g = work.order[j]
-        weight, part = add_rows(work, weights, sums, keys, work.group_start[g], work.group_start[g + 1])
+        weight, group_sum = add_rows(work, weights, sums, keys, work.group_start[g], work.group_start[g + 1])
         total += weight
-        total_sum += part
+        total_sum += group_sum
         share = portion * (step + 1)
         out[j] = absolute_so_far(work, total + share * missing_total, total_sum + share * missing_sum, share)
 
 
 @kernel
 def absolute_by_side(work, n_sides):
-    """Sum of distances of all rows to the median of their side, given the sides' weights."""
+    """Sum up the distances of all rows to the median of their side, given the weights of the sides."""
     totals, below, median = work.side_total, work.side_below, work.side_median
     clear(below, n_sides)
     size = work.hi - work.lo
@@ -165,7 +165,7 @@ def set_side(work, keys, start, end, side):
 
 @kernel
 def absolute_of_rows(work, keys, start, end, weight):
-    """Sum of the distances of some rows of a sorted column to their median."""
+    """Sum up the distances of some rows of a sorted column to their median."""
     for i in range(work.hi - work.lo):
         work.row_side[work.ranked_row[i]] = 1
     set_side(work, keys, start, end, ZERO)
@@ -186,7 +186,7 @@ def absolute_of_rows(work, keys, start, end, weight):
 
 @kernel
 def absolute_of_sides(work, keys, n_groups, missing_to, chosen_weight, other_weight):
-    """Weighted impurity of the chosen groups, of the others, and of rows without a value that join neither (2)."""
+    """Compute the weighted impurity of the chosen groups, the others, and missing rows that join neither (2)."""
     work.side_total[0], work.side_total[1] = chosen_weight, other_weight
     work.side_total[2] = work.group_weight[n_groups]
     for g in range(n_groups):
@@ -199,7 +199,7 @@ def absolute_of_sides(work, keys, n_groups, missing_to, chosen_weight, other_wei
 
 @kernel
 def absolute_of_spread_sides(work, n_groups):
-    """Weighted impurity of two sides; a row without a value (side 2) is on both, by the number of their groups."""
+    """Compute the weighted impurity of two sides; a missing row (side 2) is on both, by the number of their groups."""
     totals, below, median, share = work.side_total, work.side_below, work.side_median, work.branch_share
     share[0] = 0.0
     for g in range(n_groups):
@@ -213,28 +213,28 @@ def absolute_of_spread_sides(work, n_groups):
             row = work.ranked_row[i]
             for side in range(2):
                 here = work.row_side[row]
-                part = work.weights[row] * (share[side] if here == 2 else np.float64(here == side))
+                row_weight = work.weights[row] * (share[side] if here == 2 else np.float64(here == side))
                 if turn == 1:
-                    impurity += part * abs(work.ranked_number[i] - median[side])
-                elif part > 0.0:
+                    impurity += row_weight * abs(work.ranked_number[i] - median[side])
+                elif row_weight > 0.0:
                     if 2.0 * below[side] < totals[side]:
                         median[side] = work.ranked_number[i]
-                    below[side] += part
+                    below[side] += row_weight
     return impurity
 
 
 @kernel
-def absolute_of_groups(work, keys, n_groups, home):
-    """Weighted impurity of all groups, one by one; missing values join group `home`, or form one if it is negative.
+def absolute_of_groups(work, keys, n_groups, missing_group):
+    """Compute the weighted impurity of all groups; missing values join `missing_group`, or form one if it is -1.
 
-    Where they stand for all values, a part of them is in every group.
+    If they count for all values, a fraction of them is in every group.
     """
     if spreads_over_values(work):
         return absolute_of_spread_groups(work, keys, n_groups)
     for g in range(n_groups):
         work.side_total[g] = work.group_weight[g]
         set_side(work, keys, work.group_start[g], work.group_start[g + 1], g)
-    joined = home if home >= 0 else n_groups
+    joined = missing_group if missing_group >= 0 else n_groups
     work.side_total[n_groups] = 0.0
     work.side_total[joined] += work.group_weight[n_groups]
     set_side(work, keys, work.group_start[n_groups], len(keys), joined)
@@ -243,7 +243,7 @@ def absolute_of_groups(work, keys, n_groups, home):
 
 @kernel
 def absolute_of_spread_groups(work, keys, n_groups):
-    """Weighted impurity of all groups, each with its part of the rows without a value."""
+    """Compute the weighted impurity of all groups, each with its fraction of the rows with missing values."""
     weights, sums = work.fenwick_weights, work.fenwick_sums
     clear(weights, work.hi - work.lo + 1)
     clear(sums, work.hi - work.lo + 1)

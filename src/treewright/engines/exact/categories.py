@@ -1,6 +1,6 @@
-"""Searching the splits of one column of categories, for class targets.
+"""Search for the splits of one categorical column, for class targets.
 
-The rows of the node are first put into groups, one per category that occurs; a split is a choice of groups.
+The rows of the node are first put into groups, one per category that occurs. A split is a choice of groups.
 """
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ from treewright.engines.missing_values import LEARNED, OWN_BRANCH
 from treewright.runtime.draws import draw_below, draw_bits
 from treewright.runtime.jit import kernel
 
-# Up to here all 2**(n-1) - 1 ways to part the categories are tried where no ordering is known to hold the best.
+# Up to this number of categories, all 2**(n-1) - 1 binary partitions are tried if no order is known to contain the
+# best.
 MAX_EXHAUSTIVE = 10
 POWER_STEPS = 24
 
 
 @kernel
 def group_keys(work, keys):
-    """Form the groups from a sorted column; returns how many there are."""
+    """Form the groups from a sorted column; returns their number."""
     known = len(keys) - work.n_missing
     clear(work.missing, work.n_classes)
     for i in range(known, len(keys)):
@@ -49,7 +50,7 @@ def group_keys(work, keys):
 
 @kernel
 def group_counts(work, n_codes):
-    """Form the groups from a counted column; returns how many there are."""
+    """Form the groups from a counted column; returns their number."""
     for k in range(work.n_classes):
         work.missing[k] = work.counts[n_codes, k]
     for g in range(work.n_present):
@@ -66,7 +67,7 @@ def group_counts(work, n_codes):
 
 @kernel
 def heaviest_group(work, n_groups):
-    """The first of the groups with the most weight: where rows without a value go."""
+    """Return the first of the groups with the largest weight, to which rows with missing values go."""
     best = ZERO
     for g in range(1, n_groups):
         if work.group_weight[g] > work.group_weight[best]:
@@ -76,7 +77,7 @@ def heaviest_group(work, n_groups):
 
 @kernel
 def enough_branches(work, n_groups):
-    """Quinlan's rule for a branch per category: at least two of them must hold enough rows."""
+    """Do at least two branches have enough rows? This is Quinlan's rule for one branch per category."""
     enough = 0
     for g in range(n_groups):
         size = work.group_weight[g] + CLOSE if work.quinlan else np.float64(work.group_rows[g])
@@ -87,18 +88,18 @@ def enough_branches(work, n_groups):
 
 @kernel
 def keep_multiway(work, gain, column, missing_branch):
-    """Enter a split with a branch per category; `bits` of the work is its split information times the weight."""
+    """Enter a split with one branch per category; `work.bits` is its split information times the weight."""
     open_slot(work, score_of(work, gain), gain, column, MULTIWAY_SPLIT, missing_branch, ZERO)
 
 
 @kernel
-def rate_branches(work, n_groups, home):
-    """Gain of a branch per group, the missing rows in that of group `home` unless it is negative."""
+def rate_branches(work, n_groups, missing_group):
+    """Compute the gain of one branch per group, with missing values in `missing_group` unless it is negative."""
     impurity = bits = 0.0
     for g in range(n_groups):
         weight = 0.0
         for k in range(work.n_classes):
-            work.first[k] = work.group_counts[g, k] + (work.missing[k] if g == home else 0.0)
+            work.first[k] = work.group_counts[g, k] + (work.missing[k] if g == missing_group else 0.0)
             weight += work.first[k]
         impurity += impurity_of_classes(work, work.first, weight)
         bits += split_bits(weight, work.weight)
@@ -112,8 +113,8 @@ def rate_branches(work, n_groups, home):
 
 
 @kernel
-def best_home(work, n_groups):
-    """The group that the missing rows had best join in a split with a branch per category; the heaviest of equals."""
+def best_missing_group(work, n_groups):
+    """Return the best group for missing values in a split with one branch per category; of equal ones, the heaviest."""
     missing_weight = 0.0
     for k in range(work.n_classes):
         missing_weight += work.missing[k]
@@ -137,20 +138,20 @@ def best_home(work, n_groups):
 
 @kernel
 def search_multiway(work, n_groups, column):
-    """Rate the split with a branch per category."""
+    """Rate the split with one branch per category."""
     if not enough_branches(work, n_groups):
         return
-    home = NONE
+    missing_group = NONE
     if takes_a_side(work) and work.strategy == LEARNED:
-        home = best_home(work, n_groups)
-    gain = rate_branches(work, n_groups, home)
-    branch = work.group_code[home] if home >= 0 else work.group_code[heaviest_group(work, n_groups)]
+        missing_group = best_missing_group(work, n_groups)
+    gain = rate_branches(work, n_groups, missing_group)
+    branch = work.group_code[missing_group] if missing_group >= 0 else work.group_code[heaviest_group(work, n_groups)]
     keep_multiway(work, gain, column, branch)
 
 
 @kernel
 def move_left(work, g):
-    """Add a group to the left side; returns its rows."""
+    """Add a group to the left side; returns its number of rows."""
     for k in range(work.n_classes):
         work.left[k] += work.group_counts[g, k]
     return work.group_rows[g]
@@ -171,7 +172,7 @@ def rate_chosen(work, n_groups, column, lighter_first):
 
 @kernel
 def rate_singles(work, n_groups, column):
-    """Rate each category against all others; of two categories, one says it all."""
+    """Rate each category against all others; of two categories, one is enough."""
     clear(work.chosen, n_groups)
     for g in range(n_groups if n_groups > 2 else 1):
         work.chosen[g] = True
@@ -189,7 +190,7 @@ def comes_before(along, a, b):
 
 @kernel
 def sift_down(along, order, start, size):
-    """Let an entry of a heap sink to its place; the last of the order is at the top."""
+    """Sift an entry of a heap down to its position; the last of the order is at the top."""
     item = order[start]
     at = start
     while 2 * at + 1 < size:
@@ -205,7 +206,7 @@ def sift_down(along, order, start, size):
 
 @kernel
 def sort_groups(along, order, n_groups):
-    """Sort the groups by a number, those with equal numbers by their codes (a heap sort)."""
+    """Sort the groups by a number, and those with equal numbers by their codes (a heap sort)."""
     for g in range(n_groups):
         order[g] = g
     for start in range(n_groups // 2 - 1, -1, -1):
@@ -219,8 +220,8 @@ def sort_groups(along, order, n_groups):
 def principal_order(work, n_groups):
     """Order the categories along the main direction in which their class shares differ.
 
-    For two classes this is the order by the share of one class, which holds the best split (Breiman et al. 1984);
-    for more classes it is the heuristic of Coppersmith, Hong and Hosking (1999).
+    For two classes this is the order by the share of one class, which contains the best split (Breiman et al. 1984).
+    For more classes it is the heuristic of Coppersmith, Hong and Hosking (1999).
     """
     n_classes, known, along, counts = work.n_classes, work.known, work.along, work.group_counts
     total = 0.0
@@ -294,7 +295,7 @@ def choose_bits(work, n_groups, pattern):
 
 @kernel
 def choose_at_random(work, n_groups):
-    """Choose some of the groups but not all, each choice with the same chance; or only one, as the recipe says."""
+    """Choose some of the groups but not all, with equal probability; or only one, if the recipe requires it."""
     if work.categorical == ONE_VS_REST:
         clear(work.chosen, n_groups)
         work.chosen[draw_below(work.state, n_groups)] = True
@@ -309,7 +310,7 @@ def choose_at_random(work, n_groups):
 
 @kernel
 def only_missing(work, column, n_groups):
-    """Is one side of the chosen split nothing but the rows without a value, where that is no value of its own?"""
+    """Does one side of the chosen split contain missing values only, although they are not a separate value?"""
     if work.strategy != LEARNED or work.group_code[n_groups - 1] < work.n_codes[column]:
         return False
     apart = True
@@ -320,7 +321,7 @@ def only_missing(work, column, n_groups):
 
 @kernel
 def missing_as_group(work):
-    """Are the rows without a value a group like the others? So an ordering of the groups stays exact."""
+    """Do the rows with missing values form a group like the others, so that an order of the groups remains exact?"""
     if not takes_a_side(work):
         return False
     return work.strategy == OWN_BRANCH or not (work.categorical != SUBSET or work.random_cuts)
@@ -328,7 +329,7 @@ def missing_as_group(work):
 
 @kernel
 def add_missing_group(work, n_groups, column):
-    """Make the rows without a value the last group; returns how many there are now."""
+    """Append the rows with missing values as the last group; returns the new number of groups."""
     weight = 0.0
     for k in range(work.n_classes):
         work.group_counts[n_groups, k] = work.missing[k]
@@ -343,7 +344,7 @@ def add_missing_group(work, n_groups, column):
 
 @kernel
 def spread_missing(work, n_groups):
-    """Let each row without a value stand for one row of every category that occurs."""
+    """Count each row with a missing value as one row of every category that occurs."""
     for g in range(n_groups):
         for k in range(work.n_classes):
             share = work.portion * work.missing[k]
@@ -353,7 +354,7 @@ def spread_missing(work, n_groups):
 
 @kernel
 def search_categories(work, n_groups, column):
-    """Rate the splits of a column of categories that the recipe allows."""
+    """Rate the splits of a categorical column that the recipe allows."""
     if missing_as_group(work) and n_groups > 0:
         n_groups = add_missing_group(work, n_groups, column)
     if n_groups < 2:
@@ -375,10 +376,11 @@ def search_categories(work, n_groups, column):
 
 @kernel
 def search_subsets(work, n_groups, column):
-    """Find the best way to part the categories in two: by ordering them where that is exact, else by trying all.
+    """Find the best partition of the categories into two: in their order if that is exact, otherwise by trying all.
 
-    The ordering holds the best split if no limit on the sides interferes and the criterion is concave, which nobody
-    knows of the user's own; it is still looked at first, so that of equal splits the same one is taken.
+    The order contains the best split if no limit on the sides interferes and the criterion is concave. This is not
+    known for a criterion of the user. The order is still rated first, so that the same one of several equal splits is
+    chosen.
     """
     ordered_is_exact = work.n_classes == 2 and (ORDERED[work.criterion] or not uses_ratio(work))
     ordered_is_exact = ordered_is_exact and (work.criterion != OWN or work.among == 1)

@@ -1,4 +1,4 @@
-"""What an exact tree grows from: a table as ranks, with its rows, weights and target."""
+"""The data from which an exact tree grows: a table as ranks, with its rows, weights and target."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def make_data(
     spreads: bool = False,
     rows_of_file: int | None = None,
 ) -> Data:
-    """Rank the columns of a table and put its target (`labels` or `numbers`) and weights beside them.
+    """Rank the columns of a table, and add its target (`labels` or `numbers`) and weights.
 
-    Where values are missing and the recipe `spreads` rows that miss them, each row has a share, and a weight that
-    changes from node to node. `rows_of_file` is the size of the table that the rows come from.
+    If values are missing and the recipe `spreads` such rows, each row has a share, and a weight that changes from node
+    to node. `rows_of_file` is the size of the table that contains the rows.
     """
     n_rows = len(values)
     ranked = rank_table(
@@ -65,6 +65,6 @@ def make_data(
 
 
 def _counts_in_average(columns: Sequence[Column], n_rows: int) -> np.ndarray:
-    """C4.5 (release 8): a category for every third row or more is too many, unless all columns are like that."""
+    """Apply a rule of C4.5 (release 8): one category per three rows is too many, unless all columns have so many."""
     few = np.array([not column.is_categorical or 0.3 * n_rows - len(column.categories) > 1e-6 for column in columns])
     return few if few.any() else np.ones(len(columns), dtype=bool)

@@ -8,11 +8,11 @@ from treewright.engines.bits import NONE
 from treewright.engines.exact.layout import MULTIWAY_SPLIT, SUBSET_SPLIT, THRESHOLD_SPLIT, in_set, way_in_map
 from treewright.runtime.jit import entry, kernel
 
-# Ways out of a node that are no branch.
+# Results of `way_out` that are not a branch.
 EVERY_BRANCH = np.int64(-1)
 STOP = np.int64(-2)
 
-# What becomes of a category that was not there in training.
+# The treatment of a category that did not occur in training.
 UNSEEN_AS_MISSING = np.int64(0)
 UNSEEN_STOP = np.int64(1)
 UNSEEN_MAJORITY = np.int64(2)
@@ -20,7 +20,7 @@ UNSEEN_MAJORITY = np.int64(2)
 
 @kernel
 def heaviest_child(first, n_children, weight):
-    """The branch with the most weight, the first of equals."""
+    """Return the branch with the largest weight, and the first of equal ones."""
     best = np.int64(0)
     for b in range(n_children):
         if weight[first + b] > weight[first + best]:
@@ -43,17 +43,17 @@ def way_out(
     weight,
     unseen,
 ):
-    """The branch of a row with this value: the one rule of all descents. Training knew `n_known` categories."""
+    """Return the branch of a row with this value: the one rule of all descents; training had `n_known` categories."""
     if np.isnan(value):
         return np.int64(missing_branch[node])
     if n_known > 0 and not 0 <= value < n_known:
         if unseen == UNSEEN_STOP:
             return STOP
         if unseen == UNSEEN_MAJORITY and kind[node] == MULTIWAY_SPLIT:
-            # A branch of rows without a value stands after those of the categories.
+            # The branch of missing values is after those of the categories.
             return heaviest_child(np.int64(first_child[node]), np.int64(n_known), weight)
         if unseen == UNSEEN_MAJORITY and kind[node] == SUBSET_SPLIT and category_sets[set_start[node]] == 0:
-            return np.int64(1)  # an empty set: rows without a value are on a side of their own
+            return np.int64(1)  # an empty set: missing values have a separate side
         if unseen == UNSEEN_MAJORITY:
             return heaviest_child(np.int64(first_child[node]), np.int64(n_children[node]), weight)
         return np.int64(missing_branch[node])
@@ -65,10 +65,12 @@ def way_out(
 
 
 @kernel
-def ask_surrogates(node, row, values, asked, threshold, low_branch, high_branch, maps, category_sets, n_categories):
-    """The branch that the first surrogate with a value tells, -1 if none does."""
-    for k in range(asked.shape[1]):
-        column = asked[node, k]
+def branch_by_surrogates(
+    node, row, values, columns, threshold, low_branch, high_branch, maps, category_sets, n_categories
+):
+    """Return the branch by the first surrogate that can decide it, -1 if none can."""
+    for k in range(columns.shape[1]):
+        column = columns[node, k]
         if column < 0:
             break
         value = values[row, column]
@@ -103,24 +105,25 @@ def descend(
     n_categories,
     unseen,
     waiting_node,
-    waiting_part,
+    waiting_fraction,
     ends,
     nodes,
-    parts,
+    fractions,
 ):
-    """Write the nodes where each row ends, and which part of the row; returns how many, or -1 if there is no room.
+    """Write the nodes where each row ends, and the fraction of the row; returns their number, -1 if they do not fit.
 
-    `values` holds numbers and category indices; NaN is missing and a negative index was never seen in training. The
-    entries of a row stand next to each other, in the order of the branches, up to the one that `ends` tells.
+    `values` contains numbers and category indices. NaN is missing, and a negative index did not occur in training. The
+    entries of a row are next to each other, in the order of the branches. `ends` contains the end of the entries of
+    each row.
     """
     n_entries = np.int64(0)
     for row in range(len(values)):
         n_waiting = np.int64(1)
         waiting_node[0] = 0
-        waiting_part[0] = 1.0
+        waiting_fraction[0] = 1.0
         while n_waiting > 0:
             n_waiting -= 1
-            node, part = waiting_node[n_waiting], waiting_part[n_waiting]
+            node, fraction = waiting_node[n_waiting], waiting_fraction[n_waiting]
             branch = np.int64(0)
             while kind[node] != 0:
                 tested = column[node]
@@ -128,7 +131,7 @@ def descend(
                 branch = NONE
                 unknown = np.isnan(value) or (unseen == UNSEEN_AS_MISSING and n_categories[tested] > 0 and value < 0)
                 if unknown and surrogate_column.shape[1] > 0:
-                    branch = ask_surrogates(
+                    branch = branch_by_surrogates(
                         node,
                         row,
                         values,
@@ -167,13 +170,13 @@ def descend(
                     child = first_child[node] + b
                     if share[child] > 0.0:
                         waiting_node[n_waiting] = child
-                        waiting_part[n_waiting] = part * share[child]
+                        waiting_fraction[n_waiting] = fraction * share[child]
                         n_waiting += 1
                 continue
             if n_entries == len(nodes):
                 return NONE
             nodes[n_entries] = node
-            parts[n_entries] = part
+            fractions[n_entries] = fraction
             n_entries += 1
         ends[row] = n_entries
     return n_entries

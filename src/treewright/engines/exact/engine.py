@@ -1,4 +1,4 @@
-"""From a coded table to the arrays of a finished tree: the Python side of growth."""
+"""The Python side of growth: from an encoded table to the arrays of a finished tree."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ from treewright.runtime.jit import compiled
 from treewright.runtime.threads import run_parallel, usable_threads
 from treewright.table.column import Column
 
-# Tables below this many cells are grown in one go: starting threads would take longer.
+# Tables with fewer cells are grown by one thread, because starting threads would take longer.
 MIN_CELLS_FOR_THREADS = 1 << 19
 
 
 def growing_effort(n_cells: int, n_classes: int, criterion: int) -> int:
-    """A rough measure of the work of growing a tree: cells, times classes, times the weight of the criterion."""
+    """Estimate the work of growing a tree: cells, times classes, times the effort of the criterion."""
     return n_cells * max(n_classes // 2, 1) * criterion_effort(criterion)
 
 
 @dataclass(frozen=True)
 class GrownSurrogates:
-    """Surrogate splits, a line per node; see `tree.Surrogates` for what each array means."""
+    """Surrogate splits, one line per node; `tree.Surrogates` explains the arrays."""
 
     column: np.ndarray
     threshold: np.ndarray
@@ -57,7 +57,7 @@ class GrownSurrogates:
 
 @dataclass(frozen=True)
 class GrownTree:
-    """The arrays of a tree as they leave the engine; see `tree.Tree` for what each means."""
+    """The arrays of a tree as the engine returns them; `tree.Tree` explains them."""
 
     kind: np.ndarray
     column: np.ndarray
@@ -92,7 +92,7 @@ def grow_tree(
 ) -> GrownTree:
     """Grow one tree from a table and its target (`labels` of classes, or `numbers`).
 
-    `rows_of_file` is the size of the table that these rows come from, for C4.5's rule of too many categories.
+    `rows_of_file` is the size of the table that contains these rows, for C4.5's rule of too many categories.
     """
     n_rows, n_columns = values.shape
     n_threads = usable_threads(n_jobs) if n_rows * n_columns >= MIN_CELLS_FOR_THREADS else 1
@@ -121,15 +121,15 @@ def grow_tree(
         rows_of_file=rows_of_file,
     )
     try:
-        parts = grow_parts(run, data, recipe, seed, n_threads)
+        subtrees = grow_subtrees(run, data, recipe, seed, n_threads)
     except RefusedError as refused:
         assert own is not None
         raise own.error(refused.figures) from None
-    return number_level_by_level(join_parts(*parts), data)
+    return number_level_by_level(join_subtrees(*subtrees), data)
 
 
-class Part(NamedTuple):
-    """What the growth loop returns: a tree, or a part of one."""
+class Subtree(NamedTuple):
+    """The result of the growth loop: a tree, or a subtree."""
 
     kind: np.ndarray
     column: np.ndarray
@@ -159,13 +159,13 @@ class Part(NamedTuple):
     deferred: np.ndarray
 
 
-def grow_part(
+def grow_subtree(
     run: Run, data: Data, recipe: Recipe, place: tuple[int, int, int, np.uint64], deferred_sizes: tuple[int, int]
-) -> tuple[Part, Data]:
-    """Grow the tree of some rows: where they begin and end, their depth and their seed.
+) -> tuple[Subtree, Data]:
+    """Grow the tree of some rows, given their start and end, their depth and their seed.
 
-    Nodes of more rows than the first of the sizes and at most the second are left for later; their rows stand in the
-    table that is returned.
+    Nodes with more rows than the first of the sizes and at most the second are deferred. Their rows are in the table
+    that is returned.
     """
     numbers = data.numbers if data.n_classes == 0 else None
     arrays = make_arrays(data, recipe, place[1] - place[0])
@@ -178,43 +178,43 @@ def grow_part(
     if has_refused(arrays):
         raise RefusedError(arrays.own_workspace[len(arrays.own_workspace) // 2 + 1 :])
     n_nodes = int(arrays.progress[N_NODES])
-    per_node = [getattr(arrays, f"node_{name}")[:n_nodes].copy() for name in Part._fields[:-2]]
+    per_node = [getattr(arrays, f"node_{name}")[:n_nodes].copy() for name in Subtree._fields[:-2]]
     set_words = arrays.set_words[: int(arrays.progress[N_SET_WORDS])].copy()
     deferred = arrays.deferred[: int(arrays.progress[N_DEFERRED])].copy()
     moved = data._replace(rows=arrays.rows, keys=arrays.keys, shares=arrays.shares)
-    return Part._make([*per_node, set_words, deferred]), moved
+    return Subtree._make([*per_node, set_words, deferred]), moved
 
 
-def grow_parts(run: Run, data: Data, recipe: Recipe, seed: int, n_threads: int) -> tuple[list[int], list[Part]]:
-    """The top of the tree, then the subtrees below it; and the node of the top that each of those hangs from.
+def grow_subtrees(run: Run, data: Data, recipe: Recipe, seed: int, n_threads: int) -> tuple[list[int], list[Subtree]]:
+    """Grow the top of the tree, then the subtrees; returns the node that each subtree replaces, and all of them.
 
-    The subtrees work on rows of their own, so they can grow at the same time; the tree does not depend on how it
-    was cut up. A tree grown best leaf first cannot be cut up.
+    The subtrees work on separate rows, so they can grow at the same time. The tree does not depend on how it was
+    divided. A tree grown best leaf first cannot be divided.
     """
     n_rows = len(data.rows)
     whole = n_threads < 2 or recipe.max_leaf_nodes > 0
-    # Where rows are divided, nodes shrink slowly, and the top of the tree would be most of the work.
+    # If rows are divided, nodes become smaller slowly, and the top of the tree would be most of the work.
     largest = n_rows * 3 // 4 if len(data.shares) else n_rows // (2 * n_threads)
     sizes = (0, 0) if whole else (n_rows // 64, largest)
-    top, moved = grow_part(run, data, recipe, (0, n_rows, 0, np.uint64(seed)), sizes)
+    top, moved = grow_subtree(run, data, recipe, (0, n_rows, 0, np.uint64(seed)), sizes)
 
-    def grow_below(node: int) -> Part:
+    def grow_below(node: int) -> Subtree:
         place = (int(top.lo[node]), int(top.hi[node]), int(top.depth[node]), top.seed[node])
         if len(data.shares) == 0:
-            return grow_part(run, moved, recipe, place, (0, 0))[0]
+            return grow_subtree(run, moved, recipe, place, (0, 0))[0]
         size = place[1] - place[0]
-        return grow_part(run, _alone(moved, *place[:2]), recipe, (0, size, *place[2:]), (0, 0))[0]
+        return grow_subtree(run, _alone(moved, *place[:2]), recipe, (0, size, *place[2:]), (0, 0))[0]
 
-    # The largest first, so that no thread is left with a large one at the end.
-    hangs_from = sorted((int(node) for node in top.deferred), key=lambda node: top.lo[node] - top.hi[node])
-    parts = run_parallel(grow_below, hangs_from, n_threads)
-    for node, part in zip(hangs_from, parts, strict=True):
-        part.share[0] = top.share[node]
-    return hangs_from, [top, *parts]
+    # The largest is first, so that no thread is left with a large one at the end.
+    attached_to = sorted((int(node) for node in top.deferred), key=lambda node: top.lo[node] - top.hi[node])
+    subtrees = run_parallel(grow_below, attached_to, n_threads)
+    for node, subtree in zip(attached_to, subtrees, strict=True):
+        subtree.share[0] = top.share[node]
+    return attached_to, [top, *subtrees]
 
 
 def _alone(data: Data, lo: int, hi: int) -> Data:
-    """A part of the row list with memory of its own: the same row may be in another part, too."""
+    """Copy a range of the row list, because the same row can be in another range, too."""
     return data._replace(
         rows=data.rows[lo:hi].copy(),
         shares=data.shares[lo:hi].copy(),
@@ -225,25 +225,25 @@ def _alone(data: Data, lo: int, hi: int) -> Data:
     )
 
 
-def join_parts(hangs_from: list[int], parts: list[Part]) -> Part:
-    """All nodes in one set of arrays; the root of each subtree takes the place of the node it hangs from."""
-    sizes = [len(part.kind) for part in parts]
+def join_subtrees(attached_to: list[int], subtrees: list[Subtree]) -> Subtree:
+    """Concatenate all nodes in one set of arrays; the root of each subtree replaces the node it hangs from."""
+    sizes = [len(subtree.kind) for subtree in subtrees]
     first_node = np.cumsum(sizes) - sizes
-    word_counts = [len(part.set_words) for part in parts]
+    word_counts = [len(subtree.set_words) for subtree in subtrees]
     first_word = np.cumsum(word_counts) - word_counts
-    whole = Part(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+    whole = Subtree(*(np.concatenate(arrays) for arrays in zip(*subtrees, strict=True)))
     whole.first_child[:] += np.repeat(first_node, sizes).astype(np.int32)
     shift = np.repeat(first_word, sizes)
     for starts in (whole.set_start, whole.surrogate_map.T):
         starts[...] = np.where(starts >= 0, starts + shift, starts)
-    for node, root in zip(hangs_from, first_node[1:], strict=True):
-        for array in whole[: Part._fields.index("set_words")]:
+    for node, root in zip(attached_to, first_node[1:], strict=True):
+        for array in whole[: Subtree._fields.index("set_words")]:
             array[node] = array[root]
     return whole
 
 
-def number_level_by_level(tree: Part, data: Data) -> GrownTree:
-    """Number the nodes level by level, which is the same however the tree was cut up while growing."""
+def number_level_by_level(tree: Subtree, data: Data) -> GrownTree:
+    """Number the nodes level by level, which does not depend on how the tree was divided during growth."""
     order = _level_order(tree.first_child, tree.n_children)
     place = np.empty(len(tree.kind), dtype=np.int32)
     place[order] = np.arange(len(order))
@@ -252,20 +252,20 @@ def number_level_by_level(tree: Part, data: Data) -> GrownTree:
     first_child = np.zeros(len(order), dtype=np.int32)
     first_child[inner] = place[tree.first_child[order[inner]]]
     weight = tree.weight[order]
-    asked = tree.surrogate_column[order]
+    surrogate_column = tree.surrogate_column[order]
     set_start, category_sets = _gather_sets(tree.set_start[order], column, tree.set_words, data.n_codes)
     surrogates = None
-    if asked.size:
+    if surrogate_column.size:
         map_start, maps = _gather_maps(tree.surrogate_map[order].ravel(), tree.set_words)
         map_start[map_start >= 0] += len(category_sets)
         category_sets = np.concatenate([category_sets, maps])
         surrogates = GrownSurrogates(
-            column=asked,
+            column=surrogate_column,
             threshold=_surrogate_thresholds(tree, order, data),
-            low_branch=np.where(asked >= 0, tree.surrogate_low[order], 0),
-            high_branch=np.where(asked >= 0, tree.surrogate_high[order], 0),
-            map_start=map_start.reshape(asked.shape),
-            agreement=np.where(asked >= 0, tree.surrogate_agreement[order], 0.0),
+            low_branch=np.where(surrogate_column >= 0, tree.surrogate_low[order], 0),
+            high_branch=np.where(surrogate_column >= 0, tree.surrogate_high[order], 0),
+            map_start=map_start.reshape(surrogate_column.shape),
+            agreement=np.where(surrogate_column >= 0, tree.surrogate_agreement[order], 0.0),
             majority=tree.majority[order],
         )
     return GrownTree(
@@ -287,8 +287,8 @@ def number_level_by_level(tree: Part, data: Data) -> GrownTree:
     )
 
 
-def _surrogate_thresholds(tree: Part, order: np.ndarray, data: Data) -> np.ndarray:
-    """The points between the values on both sides of the surrogates' cuts, NaN where there is none."""
+def _surrogate_thresholds(tree: Subtree, order: np.ndarray, data: Data) -> np.ndarray:
+    """Return the midpoints between the values on both sides of the surrogates' cuts, NaN if there is none."""
     column, cut, after = tree.surrogate_column[order], tree.surrogate_cut[order], tree.surrogate_after[order]
     thresholds = np.full(column.shape, np.nan)
     for place in np.argwhere((column >= 0) & data.is_number[column]):
@@ -303,7 +303,7 @@ def _surrogate_thresholds(tree: Part, order: np.ndarray, data: Data) -> np.ndarr
 def _gather_sets(
     starts: np.ndarray, column: np.ndarray, set_words: np.ndarray, n_codes: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The category sets of the nodes that have one, in the order of the nodes."""
+    """Return the category sets of the nodes that have one, in the order of the nodes."""
     with_set = np.flatnonzero(starts >= 0)
     heads = set_words[starts[with_set]]
     as_bits = heads == BIT_SET
@@ -314,12 +314,12 @@ def _gather_sets(
 
 
 def _gather_maps(starts: np.ndarray, set_words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The maps from categories to branches of the surrogates that have one: two words for each category."""
+    """Return the maps from categories to branches of the surrogates that have one: two words for each category."""
     return _gather_words(starts, 1 + 2 * set_words[starts[starts >= 0]].astype(np.int64), set_words)
 
 
 def _gather_words(starts: np.ndarray, lengths: np.ndarray, set_words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Some stretches of words one after the other, and where each begins; -1 stays where nothing begins."""
+    """Concatenate some ranges of words, and return the start of each; -1 remains where there is no range."""
     begun = np.flatnonzero(starts >= 0)
     words = np.repeat(starts[begun], lengths) + _counts_within(lengths)
     moved = np.full(len(starts), -1, dtype=np.int64)
@@ -328,13 +328,13 @@ def _gather_words(starts: np.ndarray, lengths: np.ndarray, set_words: np.ndarray
 
 
 def _counts_within(lengths: np.ndarray) -> np.ndarray:
-    """0, 1, .. length-1 for each length, one after the other."""
+    """Return 0, 1, .. length-1 for each length, one after the other."""
     ends = np.cumsum(lengths)
     return np.arange(int(lengths.sum())) - np.repeat(ends - lengths, lengths)
 
 
 def _level_order(first_child: np.ndarray, n_children: np.ndarray) -> np.ndarray:
-    """The nodes that can be reached from the root, level by level."""
+    """Return the nodes that can be reached from the root, level by level."""
     levels = [np.zeros(1, dtype=np.int64)]
     while len(levels[-1]):
         parents = levels[-1][n_children[levels[-1]] > 0]

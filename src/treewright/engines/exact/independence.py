@@ -1,4 +1,4 @@
-"""The chi-squared test: could the classes be spread over the branches of a split by chance alone?"""
+"""The chi-squared test: can the distribution of the classes over the branches of a split be due to chance?"""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from treewright.engines.bits import clear
 from treewright.engines.exact.layout import MULTIWAY_SPLIT
 from treewright.runtime.jit import kernel
 
-# The series and the fraction below are followed until a term changes nothing any more.
+# The series and the fraction below are evaluated until a term changes nothing.
 MOST_STEPS = 1000
 NEGLIGIBLE = 1e-15
 
 
 @kernel
 def chance_of_more(statistic, freedom):
-    """The chance that a chi-squared variable of so many degrees of freedom exceeds the statistic.
+    """Compute the probability that a chi-squared variable of so many degrees of freedom exceeds the statistic.
 
-    The regularised upper incomplete gamma function: by its series below the mean, by its continued fraction above
-    (Abramowitz and Stegun 6.5.29 and 6.5.31).
+    This is the regularised upper incomplete gamma function, computed by its series below the mean, and by its continued
+    fraction above (Abramowitz and Stegun 6.5.29 and 6.5.31).
     """
     if statistic <= 0.0 or freedom < 1:
         return 1.0
@@ -53,7 +53,7 @@ def chance_of_more(statistic, freedom):
 
 @kernel
 def chance_of_split(work, node):
-    """The p-value of Pearson's test for a node whose rows are marked by branch; rows for all branches are left out."""
+    """Compute the p-value of Pearson's test for a node with marked branches; rows for all branches are excluded."""
     n_children, n_classes = np.int64(work.node_n_children[node]), work.n_classes
     many = work.node_kind[node] == MULTIWAY_SPLIT
     known, weights = work.known, work.branch_weight

@@ -1,4 +1,4 @@
-"""Constants that the kernels of exact trees share, and how categories of a finished tree are kept in words."""
+"""Constants that the kernels of exact trees share, and the category sets of a finished tree."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MULTIWAY = np.int64(0)
 SUBSET = np.int64(1)
 ONE_VS_REST = np.int64(2)
 
-# A node keeps at most this many surrogate splits, as rpart does.
+# A node has at most this many surrogate splits, as in rpart.
 MOST_SURROGATES = 5
 
 # Kinds of split in the finished tree; tree.SplitKind has the same numbers.
@@ -23,12 +23,12 @@ SUBSET_SPLIT = np.int64(2)
 MULTIWAY_SPLIT = np.int64(3)
 
 
-# The sides of many cuts are measured at a time: so many, or fewer if their figures would not fit into fast memory. Of
-# numbers the weights stand in a line, then the means, then the variances.
+# Number of sides of cuts that are measured at a time, or fewer if their figures would not fit into the cache. For
+# numbers, the weights are in one line, then the means, then the variances.
 LINE = 512
 MOST_FIGURES = 4096
 
-# What Weka takes for equal in C4.5, where fractions of rows round.
+# Weka's tolerance for equality in C4.5, where fractions of rows have rounding errors.
 CLOSE = 1e-6
 
 # Gains closer than this share of the node's weighted impurity are a tie, and the first column wins.
@@ -37,20 +37,21 @@ TIE = 1e-13
 
 @kernel
 def label_of(key, work):
-    """The class of a key's row: in the key itself unless there are too many classes for that."""
+    """Return the class of a key's row, which is in the key itself unless there are too many classes."""
     if work.n_classes <= MAX_PACKED_CLASSES:
         return np.int64(key & CLASS_MASK)
     return np.int64(work.classes[row_of(key)])
 
 
-# A category set of the finished tree begins with a word that tells its form: after this one follows a bit per category;
-# any other is the number of categories in the set, which follow in order. A few out of many categories are short so.
+# A category set of the finished tree starts with a word for its form. After this word there is one bit per category.
+# Any other word is the number of categories in the set, which follow in order. This form is shorter for a few out of
+# many categories.
 BIT_SET = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 @kernel
 def in_set(words, start, code):
-    """Is this category in the set that begins at `start`?"""
+    """Is this category in the set that starts at `start`?"""
     first = np.uint64(start) + ONE
     if words[start] == BIT_SET:
         return has_bit(words, first, code)
@@ -67,7 +68,7 @@ def in_set(words, start, code):
 
 @kernel
 def way_in_map(words, start, code):
-    """The branch of this category in the map that begins at `start`, -1 if it has none.
+    """Return the branch of this category in the map that starts at `start`, -1 if it has none.
 
     A map is the number of its categories, and then each of them, in order, with its branch.
     """

@@ -1,8 +1,8 @@
-"""Searching the question of a level: the one that leaves the least weighted impurity in all its nodes together.
+"""Search for the split of a level: the one with the lowest weighted impurity, summed over all nodes of the level.
 
-A level is searched column by column. The rows are walked through in the column's order, each moving from the right
-side to the left within its own nodes; only the nodes that a step touches are rated anew, so a column costs one pass
-over the rows however many nodes the level has.
+A level is searched column by column. The rows are visited in the column's order, and each row moves from the right side
+to the left side of its own nodes. Only the nodes that a step affects are rated again. A column therefore costs one pass
+over the rows for any number of nodes.
 """
 
 from __future__ import annotations
@@ -23,13 +23,12 @@ from treewright.runtime.forms import Run
 from treewright.runtime.jit import entry, kernel, part
 from treewright.runtime.threads import run_parallel
 
-# Where the rows without a value of a node are: on one of its sides, the better one if none is given, or left out.
+# The side of the missing values of a node: a given side, none, or the better one.
 FIRST_SIDE = np.int64(0)
 SECOND_SIDE = np.int64(1)
 NO_SIDE = np.int64(2)
 BETTER_SIDE = np.int64(3)
 
-# What rates a question by the rows with a value only.
 
 # Totals closer than this share of the level's weighted impurity are a tie, and the first column wins.
 TIE_OF_LEVEL = 1e-12
@@ -37,9 +36,9 @@ TIE_OF_LEVEL = 1e-12
 
 @kernel
 def side_impurity(sums, side, n_classes, mean, criterion, scratch):
-    """Weighted impurity of one side of a node.
+    """Compute the weighted impurity of one side of a node.
 
-    Class weights, or weight and sum (from the node's mean for squared error).
+    The sums are class weights, or weight and sum (relative to the node's mean for squared error).
     """
     if n_classes > 0:
         weight = 0.0
@@ -51,17 +50,18 @@ def side_impurity(sums, side, n_classes, mean, criterion, scratch):
     if weight <= 0.0:
         return 0.0
     if criterion == SQUARED_ERROR:
-        # Less the sum of squares, which all splits share.
+        # The sum of squares is omitted, because it is the same for all splits.
         return -total * total / weight
-    # A side of zeros has no deviance; it cannot be forbidden, because it may be only one node's.
+    # A side of zeros has no deviance. It cannot be forbidden, because it may be that of one node only.
     return moments_impurity(weight, total / weight, 0.0, mean, criterion) if total > 0.0 else 0.0
 
 
 @part
 def node_impurity(node, sums, target, missing_to):
-    """Weighted impurity of both sides of a node, and whether the rows without a value are on the left.
+    """Compute the weighted impurity of both sides of a node, and whether the missing values are on the left.
 
-    Where they take the better side, it is the heavier one if both are as good, and the left one if both weigh the same.
+    With the better side, they go to the heavier one if both are equally good, and to the left if both have the same
+    weight.
     """
     left, known, missing, sides, scratch = sums
     _, _, means, n_classes, criterion = target
@@ -90,13 +90,13 @@ def node_impurity(node, sums, target, missing_to):
 
 @kernel
 def entry_at(first, row):
-    """Where the entries of a row begin; without a list of that each row has one."""
+    """Return the start of the entries of a row; without a list of starts each row has one entry."""
     return row if len(first) == 0 else first[row]
 
 
 @part
 def add_row(sums, row, entries, target, marks, mark):
-    """Add a row to the sums of the nodes where it is, and mark these."""
+    """Add a row to the sums of its nodes, and mark them."""
     first, nodes, weights = entries
     labels, numbers, means, n_classes, criterion = target
     for e in range(entry_at(first, row), entry_at(first, row + 1)):
@@ -111,7 +111,7 @@ def add_row(sums, row, entries, target, marks, mark):
 
 @kernel
 def count_values(line, starts, n_groups, entries, marks, n_values):
-    """How many values of a column occur in each node."""
+    """Count the values of a column that occur in each node."""
     first, nodes, _ = entries
     clear(n_values, len(n_values))
     for g in range(n_groups):
@@ -124,7 +124,7 @@ def count_values(line, starts, n_groups, entries, marks, n_values):
 
 @kernel
 def begin_level(line, starts, n_groups, by_value, entries, target, totals, sums, marks, n_values):
-    """Sum up the rows with a value and those without; nothing is on the left."""
+    """Sum up the rows with a value and those without; the left side is empty."""
     left, known, missing, _, _ = sums
     n_nodes, width = totals.shape
     for node in range(n_nodes):
@@ -143,7 +143,7 @@ def begin_level(line, starts, n_groups, by_value, entries, target, totals, sums,
 
 @part
 def rate_marked(line, start, end, mark, by_value, entries, target, sums, rated, marks, n_values, missing_to, keep):
-    """What the weighted impurity of the marked nodes changes by, now that the rows start..end-1 are on the left."""
+    """Return the change of the weighted impurity of the marked nodes, after the rows start..end-1 moved to the left."""
     first, nodes, _ = entries
     left, _, missing, _, _ = sums
     moved = 0.0
@@ -165,7 +165,7 @@ def rate_marked(line, start, end, mark, by_value, entries, target, sums, rated, 
 
 @kernel
 def take_back(line, start, end, entries, left):
-    """Nothing is on the left again in the nodes of these rows."""
+    """Clear the left side in the nodes of these rows."""
     first, nodes, _ = entries
     for i in range(start, end):
         row = np.int64(row_of(line[i]))
@@ -192,11 +192,12 @@ def search_level(
     n_values,
     impurities,
 ):
-    """Rate the cuts of one column for all nodes of a level: the weighted impurity after each. Returns that of no cut.
+    """Compute the weighted impurity of a level after each cut of one column; returns that without a cut.
 
-    `line` is the column sorted, group g of equal values its entries starts[g] to starts[g+1]-1, and the rows without
-    a value come after the last group. The groups move to the left in the given order; if `alone`, each goes back
-    before the next one moves. If `by_value`, each row without a value stands for one of every value in its node.
+    `line` is the sorted column. Group g of equal values has the entries starts[g] to starts[g+1]-1. Rows with missing
+    values are after the last group. The groups move to the left in the given order. If `alone`, each group moves back
+    before the next one moves. If `by_value`, each row with a missing value counts as one row of every value in its
+    node.
     """
     begin_level(line, starts, n_groups, by_value, entries, target, totals, sums, marks, n_values)
     impurity = 0.0
@@ -221,9 +222,9 @@ def search_level(
 
 @entry
 def lowest(impurities, tie):
-    """The position of the lowest weighted impurity.
+    """Return the position of the lowest weighted impurity.
 
-    One that is lower by no more than the tie does not count as lower.
+    An impurity that is lower by at most the tie does not count as lower.
     """
     best = ZERO
     for j in range(1, len(impurities)):
@@ -235,10 +236,7 @@ def lowest(impurities, tie):
 def best_level_split(
     run: Run, data: Data, entries: Entries, level: Level, recipe: Recipe, n_threads: int
 ) -> LevelSplit | None:
-    """The question with the lowest weighted impurity after it, the first column's in a tie.
-
-    None if nothing can be parted.
-    """
+    """Find the split with the lowest weighted impurity, in a tie of the first column; None if there is none."""
 
     def search(column: int) -> LevelSplit | None:
         return best_cut(run, data, entries, level, recipe, column)
@@ -253,12 +251,12 @@ def best_level_split(
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """The values of a column that occur, in the order in which they go to the first side."""
+    """The values of a column that occur, in the order in which they move to the first side."""
 
-    starts: np.ndarray  # where the rows of each begin in the sorted column, and where those without a value do
+    starts: np.ndarray  # the start of the rows of each in the sorted column, and of the missing values
     codes: np.ndarray
     order: np.ndarray
-    alone: bool  # one against all others, rather than one after the other
+    alone: bool  # each alone against all others, rather than one after the other
     has_missing: bool
 
     @property
@@ -267,7 +265,7 @@ class Groups:
 
 
 def group_column(data: Data, entries: Entries, recipe: Recipe, column: int) -> Groups:
-    """The groups of one column. Where missing is a category like any other, it is the last of them."""
+    """Form the groups of one column; if missing is a category like any other, it is the last group."""
     line = data.keys[column]
     codes = (line >> CODE_SHIFT).astype(np.int64)
     is_number = bool(data.is_number[column])
@@ -284,7 +282,7 @@ def group_column(data: Data, entries: Entries, recipe: Recipe, column: int) -> G
 
 
 def _order_of_groups(data: Data, entries: Entries, line: np.ndarray, starts: np.ndarray, by_value: bool) -> np.ndarray:
-    """Categories by the mean of the target, or the share of the last class, over all nodes together."""
+    """Order categories by the mean of the target, or by the share of the last class, over all nodes."""
     goal = (data.classes == data.n_classes - 1).astype(float) if data.n_classes else data.numbers
     weights, rows = _weights_of_rows(data, entries), rows_of(line)
     weight = np.add.reduceat(weights[rows[: starts[-1]]], starts[:-1])
@@ -297,14 +295,14 @@ def _order_of_groups(data: Data, entries: Entries, line: np.ndarray, starts: np.
 
 
 def _weights_of_rows(data: Data, entries: Entries) -> np.ndarray:
-    """The weight of each row in all nodes together."""
+    """Return the total weight of each row in all nodes."""
     return np.bincount(entries.rows, entries.weights, minlength=len(data.rows))
 
 
 def best_cut(run: Run, data: Data, entries: Entries, level: Level, recipe: Recipe, column: int) -> LevelSplit | None:
-    """The best question about one column."""
+    """Find the best split by one column."""
     groups = group_column(data, entries, recipe, column)
-    # Whether there is a value at all is one more question about numbers; for categories, missing is one of them.
+    # For numbers, whether the value is missing is one more test. For categories, missing is one of them.
     tests_missing = recipe.strategy == OWN_BRANCH and groups.has_missing
     if len(groups.codes) + tests_missing < 2:
         return None
@@ -332,7 +330,7 @@ def best_cut(run: Run, data: Data, entries: Entries, level: Level, recipe: Recip
 
 
 def _level_split(data: Data, groups: Groups, column: int, at: int, impurity: float, missing_to: int) -> LevelSplit:
-    """The question of one cut. Rows without a value alone on one side are the first, so that every category is not."""
+    """Make the split of one cut; missing values alone on one side are the first side, so that no category is on it."""
     n_codes = int(data.n_codes[column])
     if data.is_number[column]:
         return LevelSplit(column, impurity, int(groups.codes[at]), np.empty(0, bool), missing_to)
@@ -355,7 +353,7 @@ def rate_cuts(
     column: int,
     missing_to: np.int64,
 ) -> tuple[np.ndarray, float]:
-    """The weighted impurity after each cut of a column, and that without any."""
+    """Compute the weighted impurity after each cut of a column, and that without a cut."""
     n_nodes, width = level.totals.shape
     impurities = np.empty(groups.n_cuts + (missing_to in (FIRST_SIDE, SECOND_SIDE)))
     workspace = [np.empty((size, width)) for size in (n_nodes, n_nodes, n_nodes, 2)]

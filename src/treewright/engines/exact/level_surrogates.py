@@ -18,50 +18,50 @@ from treewright.runtime.forms import Run
 
 @dataclass(frozen=True, eq=False)
 class LevelSurrogate:
-    """A column that tells the branch of rows for which the split itself cannot."""
+    """A column that decides the branch of rows whose value of the split is missing."""
 
     column: int
     agreement: float
-    threshold: float  # NaN for a column of categories
+    threshold: float  # NaN for a categorical column
     low: int  # the branches of values up to the threshold, and above it
     high: int
-    codes: np.ndarray  # of a column of categories: those that it tells, in order, and the branch of each
+    codes: np.ndarray  # of a categorical column: the categories with a branch, in order, and the branch of each
     ways: np.ndarray
 
-    def ask(self, values: np.ndarray) -> np.ndarray:
-        """The branch that each of these values tells, -1 where there is none."""
+    def branches_of(self, values: np.ndarray) -> np.ndarray:
+        """Return the branch of each of these values, -1 if it has none."""
         if len(self.codes) == 0:
             return np.where(np.isnan(values), -1, np.where(values <= self.threshold, self.low, self.high))
-        place = np.searchsorted(self.codes, values)  # a gap comes last
-        told = self.codes[np.minimum(place, len(self.codes) - 1)] == values
-        return np.where(told, self.ways[np.minimum(place, len(self.codes) - 1)], -1)
+        place = np.searchsorted(self.codes, values)  # NaN is last
+        is_known = self.codes[np.minimum(place, len(self.codes) - 1)] == values
+        return np.where(is_known, self.ways[np.minimum(place, len(self.codes) - 1)], -1)
 
 
 @dataclass(frozen=True, eq=False)
 class LevelSurrogates:
-    """The surrogates of one split, best first, and the way of most rows."""
+    """The surrogates of one split, best first, and the branch of most rows."""
 
     found: tuple[LevelSurrogate, ...]
     heaviest: int
-    majority: float  # the share of rows with a value that go there
+    majority: float  # the share of rows with a value in that branch
 
-    def settle(self, values: np.ndarray, way: np.ndarray, n_ways: int) -> np.ndarray:
-        """The branch of every row: that of its own value, or of the first surrogate that tells, or of most rows."""
-        settled = np.array(way, dtype=np.int64)
+    def branches_of_rows(self, values: np.ndarray, way: np.ndarray, n_ways: int) -> np.ndarray:
+        """Return the branch of every row: by its value, by the first surrogate with a branch, or that of most rows."""
+        branches = np.array(way, dtype=np.int64)
         for surrogate in self.found:
-            left = np.flatnonzero(settled == n_ways)
-            told = surrogate.ask(values[left, surrogate.column])
-            settled[left[told >= 0]] = told[told >= 0]
-        settled[settled == n_ways] = self.heaviest
-        return settled
+            left = np.flatnonzero(branches == n_ways)
+            found = surrogate.branches_of(values[left, surrogate.column])
+            branches[left[found >= 0]] = found[found >= 0]
+        branches[branches == n_ways] = self.heaviest
+        return branches
 
 
 def find_level_surrogates(
-    run: Run, data: Data, lines: np.ndarray, way: np.ndarray, n_ways: int, asked: int
+    run: Run, data: Data, lines: np.ndarray, way: np.ndarray, n_ways: int, tested: int
 ) -> LevelSurrogates:
-    """The surrogates of a split by the column asked, of rows that stand sorted in a line per column.
+    """Find the surrogates of a split by the column `tested`, for rows that are sorted in one line per column.
 
-    `way` tells the branch of each row of the table, `n_ways` where the split cannot.
+    `way` contains the branch of each row of the table, or `n_ways` if its value is missing.
     """
     n_columns = len(data.n_codes)
     rows = rows_of(lines[0])
@@ -73,7 +73,7 @@ def find_level_surrogates(
         lines,
         known,
         data.is_number,
-        asked,
+        tested,
         rows,
         way.astype(np.uint32),
         data.weights,
@@ -92,22 +92,22 @@ def find_level_surrogates(
 
 
 def rows_of(line: np.ndarray) -> np.ndarray:
-    """The rows of a sorted column."""
+    """Return the rows of a sorted column."""
     return ((line >> ROW_SHIFT) & ROW_MASK).astype(np.int64)
 
 
 def lines_of(data: Data) -> np.ndarray:
-    """The sorted columns of all rows."""
+    """Return the sorted columns of all rows."""
     return data.keys[: len(data.n_codes)]
 
 
-def part_lines(lines: np.ndarray, taken: np.ndarray) -> np.ndarray:
-    """The sorted columns of some rows; `taken` is a flag per row of the table."""
+def select_lines(lines: np.ndarray, taken: np.ndarray) -> np.ndarray:
+    """Return the sorted columns of some rows; `taken` is a flag per row of the table."""
     return np.array([line[taken[rows_of(line)]] for line in lines])
 
 
 def _best(agreements: np.ndarray) -> list[int]:
-    """The columns with the most agreement, in falling order; of equals the first."""
+    """Return the columns with the most agreement, in descending order, and the first of equal ones first."""
     best: list[int] = []
     for column in np.flatnonzero(agreements > 0.0).tolist():
         at = len(best)
@@ -133,9 +133,9 @@ def _read(data: Data, words: np.ndarray, found: np.ndarray, column: int) -> Leve
 def gather_level_surrogates(
     splits: Sequence[LevelSurrogates | None], n_nodes: Sequence[int], first_word: int
 ) -> tuple[GrownSurrogates, np.ndarray]:
-    """The arrays of the surrogates, and the words of their maps, which stand from `first_word` on.
+    """Gather the arrays of the surrogates, and the words of their maps, which begin at `first_word`.
 
-    Each split is asked by so many nodes, one after the other; None is a leaf.
+    Each split belongs to so many consecutive nodes. None is a leaf.
     """
     shape = (len(splits), MOST_SURROGATES)
     column = np.full(shape, -1, np.int32)
@@ -147,7 +147,7 @@ def gather_level_surrogates(
             column[index, k], agreement[index, k] = found.column, found.agreement
             threshold[index, k], low[index, k], high[index, k] = found.threshold, found.low, found.high
             if len(found.codes):
-                map_start[index, k] = first_word + sum(len(part) for part in words)
+                map_start[index, k] = first_word + sum(len(words_of_map) for words_of_map in words)
                 pairs = np.column_stack([found.codes, found.ways]).ravel()
                 words.append(np.concatenate([[len(found.codes)], pairs]).astype(np.uint64))
     majority = np.array([0.0 if split is None else split.majority for split in splits])

@@ -1,4 +1,4 @@
-"""The levels of an oblivious tree: which rows are in which node, what they add up to, and what the level asks."""
+"""The levels of an oblivious tree: the rows of each node, their sums, and the split of the level."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from treewright.engines.exact.workspace import Data
 
 @dataclass(frozen=True, eq=False)
 class Entries:
-    """Which rows are in which node, and with what weight: one entry each, those of a row next to each other."""
+    """The rows of each node and their weights: one entry each, those of a row next to each other."""
 
-    first: np.ndarray  # for each row where its entries begin, and at the end their number; empty if each has one
+    first: np.ndarray  # for each row the start of its entries, then their total number; empty if each row has one entry
     rows: np.ndarray
     nodes: np.ndarray
     weights: np.ndarray
@@ -25,12 +25,12 @@ class Entries:
         first = np.append(0, np.cumsum(np.bincount(rows, minlength=n_rows)))
         return cls(first if len(rows) > n_rows else np.empty(0, np.int64), rows, nodes, weights)
 
-    def part(self, side: np.ndarray) -> Entries:
-        """Every entry in one of the two nodes below its own."""
+    def move_down(self, side: np.ndarray) -> Entries:
+        """Move every entry to one of the two children of its node."""
         return Entries(self.first, self.rows, 2 * self.nodes + side, self.weights)
 
     def spread(self, side: np.ndarray, shares: np.ndarray, whole: bool, n_rows: int) -> Entries:
-        """Those on side 2 in both nodes below their own, with the share that each takes, or `whole`."""
+        """Copy the entries on side 2 to both children of their node, with the share of each, or `whole`."""
         is_missing = side == 2
         taken = np.repeat(np.arange(len(side)), np.where(is_missing, 2, 1))
         to = side[taken]
@@ -45,18 +45,18 @@ class Entries:
 
 @dataclass(frozen=True, eq=False)
 class LevelSplit:
-    """What a level asks: a column, and the codes of it that go to the first side."""
+    """The split of a level: a column, and its codes that go to the first side."""
 
     column: int
     impurity: float  # of the level after it
     cut: int  # of a numeric column: the last code on the first side
-    first: np.ndarray  # of a column of categories: is each code on the first side? The last is that of missing values
-    missing_to: int  # the side of missing values, where the level decides it
+    first: np.ndarray  # of a categorical column: is each code on the first side? The last entry is for missing values
+    missing_to: int  # the side of missing values, if the level decides it
 
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """The nodes of one level: what their rows add up to, and the question they ask."""
+    """The nodes of one level: the sums of their rows, and their split."""
 
     totals: np.ndarray  # class weights, or weight and sum, of each node
     means: np.ndarray
@@ -64,10 +64,10 @@ class Level:
     weight: np.ndarray
     spread: np.ndarray  # impurity times weight
     is_pure: bool
-    share: np.ndarray  # the part of its parent's rows without a value that comes to each node
+    share: np.ndarray  # the fraction of its parent's missing rows that goes to each node
     split: LevelSplit | None = None
     missing_branch: np.ndarray | None = None
-    gained: np.ndarray | None = None  # by the rows with a value, where only they are rated
+    gained: np.ndarray | None = None  # on the rows with a value, if only they are rated
     level_surrogates: LevelSurrogates | None = None
 
     @classmethod

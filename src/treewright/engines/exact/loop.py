@@ -1,4 +1,4 @@
-"""The growth loop: take a node, send its rows to the branches of its split, search the children for theirs."""
+"""The growth loop: take a node, send its rows to the branches of its split, search the splits of the children."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ from treewright.engines.exact.partition import (
     take_shares,
 )
 from treewright.engines.exact.search import measure_classes, measure_numbers, search_node
-from treewright.engines.exact.surrogates import find_surrogates, settle_missing
+from treewright.engines.exact.surrogates import assign_missing, find_surrogates
 from treewright.engines.exact.workspace import add_node, close_work, open_work
 from treewright.engines.missing_values import OWN_BRANCH, SPREADS, SURROGATE
 from treewright.runtime.draws import draw_below, seed_of_branch
 from treewright.runtime.jit import entry, kernel
 
-# The mark of a measured node that may be split, in the place of its kind, until it is searched.
+# The mark of a measured node that may be split, instead of its kind, until it is searched.
 OPEN_NODE = 255
 
 
 @kernel
 def measure(work, node, numbers):
-    """Describe a node by its rows, and tell whether it may be split."""
+    """Compute the statistics of a node from its rows; may it be split?"""
     lo, hi = work.node_lo[node], work.node_hi[node]
     if hi == lo:
         return False
@@ -68,7 +68,7 @@ def measure(work, node, numbers):
 
 @kernel
 def rows_in(work, lo, hi):
-    """The number of rows in a part of the row list, where a part of a row counts as such."""
+    """Return the number of rows in a range of the row list, where a fraction of a row counts as such."""
     if len(work.shares) == 0 or work.quinlan:
         return np.float64(hi - lo)
     size = 0.0
@@ -78,8 +78,8 @@ def rows_in(work, lo, hi):
 
 
 @kernel
-def stand_at(work, node, numbers):
-    """Make a measured node the one that is searched."""
+def enter_node(work, node, numbers):
+    """Make a measured node the current one of the search."""
     lo, hi = work.node_lo[node], work.node_hi[node]
     work.lo, work.hi = lo, hi
     work.weight = work.node_weight[node]
@@ -97,10 +97,10 @@ def stand_at(work, node, numbers):
 
 @kernel
 def threshold_in(work, slot):
-    """The number a threshold split asks for, between the last value of one side and the first of the other."""
+    """Return the threshold of a split, between the last value of one side and the first of the other."""
     column, cut, after = work.slot_column[slot], work.slot_cut[slot], work.slot_after[slot]
     if after == work.n_codes[column]:
-        return np.inf  # rows with a value on one side, those without on the other
+        return np.inf  # known values on one side, missing values on the other
     start = work.value_start[column]
     below = work.values[start + cut]
     if not np.isnan(work.slot_drawn[slot]):
@@ -120,7 +120,7 @@ def keep_set(work, node, slot):
     start = work.n_set_words
     at = start + 1
     for w in range(n_words):
-        # Of many categories few occur in a small node: most words are empty.
+        # In a small node few of many categories occur, so most words are empty.
         if words[first + w] == 0 or at - start > n_words:
             continue
         for code in range(64 * w, min(64 * w + 64, n_codes)):
@@ -140,9 +140,9 @@ def keep_set(work, node, slot):
 
 @kernel
 def find_split(work, node, numbers, extras):
-    """Search a measured node for its split and write it down; False if it stays a leaf."""
+    """Search a measured node for its split and store it; False if it remains a leaf."""
     take_shares(work, node)
-    stand_at(work, node, numbers)
+    enter_node(work, node, numbers)
     search_node(work, work.node_seed[node], numbers)
     if work.filled == 0:
         return False
@@ -178,13 +178,13 @@ def find_split(work, node, numbers, extras):
 
 @kernel
 def spreads(work):
-    """Do rows without a value go down several branches?"""
+    """Do rows with missing values go down several branches?"""
     return SPREADS[work.strategy]
 
 
 @kernel
 def undo_split(work, node):
-    """Make a leaf again of a node whose split was found but is not taken."""
+    """Turn a node whose split was found but is not used into a leaf again."""
     work.node_kind[node] = LEAF_NODE
     work.node_column[node] = -1
     work.node_threshold[node] = np.nan
@@ -198,12 +198,12 @@ def undo_split(work, node):
 def divide(work, node, numbers, extras):
     """Send a node's rows to its branches, which are marked, and measure the children; returns the first child.
 
-    The sorted columns are only divided if some child may be split further.
+    The sorted columns are only partitioned if some child may be split further.
     """
     n_children = np.int64(work.node_n_children[node])
     if extras is not None and work.strategy == SURROGATE:
         find_surrogates(work, node)
-        settle_missing(work, node)
+        assign_missing(work, node)
     n_missing = work.sizes[n_children]
     divide_rows(work, node)
     if work.target_line >= 0:
@@ -230,7 +230,7 @@ def divide(work, node, numbers, extras):
         divide_columns(work, node)
     binary = work.node_kind[node] != MULTIWAY_SPLIT
     if work.n_missing_here == 0 and binary and work.strategy != SURROGATE and not spreads(work):
-        # No row tells which side is better for missing values: they follow the heavier one.
+        # No row decides which side is better for missing values, so they go to the heavier one.
         work.node_missing[node] = 0 if work.node_weight[first] >= work.node_weight[first + 1] else 1
     work.n_positions = max(work.n_positions, end)
     return first
@@ -238,17 +238,17 @@ def divide(work, node, numbers, extras):
 
 @kernel
 def words_of_sets(work, n_children):
-    """Room for the category sets of the splits of all children, and the maps of a node's surrogates."""
+    """Return the number of words for the category sets of all children, and for a node's surrogate maps."""
     n_words = ZERO if work.categorical == MULTIWAY else n_children * (work.n_words + 66)
     if work.strategy == SURROGATE:
-        # A map names each category of its column, with its branch.
+        # A map contains each category of its column, with its branch.
         n_words += MOST_SURROGATES * (2 * 64 * work.n_words + 1)
     return n_words
 
 
 @kernel
 def prepare_division(work, node):
-    """Mark the branches of a node's rows; returns how long the row list must be to divide it."""
+    """Mark the branches of a node's rows; returns the length of the row list that its division needs."""
     take_shares(work, node)
     mark_branches(work, node)
     if not spreads(work):
@@ -259,7 +259,7 @@ def prepare_division(work, node):
 
 @kernel
 def comes_first(work, a, b):
-    """Is node `a` to be divided before node `b`? The larger total gain with a limit on leaves, else the later found."""
+    """Is node `a` divided before `b`? With a limit on leaves the larger total gain is first, else the later found."""
     if work.max_leaf_nodes == 0:
         return a > b
     gain_a = work.node_gain[a] * work.node_weight[a]
@@ -269,7 +269,7 @@ def comes_first(work, a, b):
 
 @kernel
 def push(work, node):
-    """Add a node to the waiting ones, a binary heap with the next node at its top."""
+    """Push a node onto the binary heap of waiting nodes, with the next node at its top."""
     heap = work.heap
     at = work.n_waiting
     while at > 0 and comes_first(work, node, heap[(at - 1) // 2]):
@@ -281,7 +281,7 @@ def push(work, node):
 
 @kernel
 def pop(work):
-    """Take the next node off the heap."""
+    """Pop the next node from the heap."""
     heap = work.heap
     work.n_waiting -= 1
     size = work.n_waiting
@@ -306,8 +306,8 @@ def defer(work, node):
 
 
 @kernel
-def settle(work, node, defer_above, defer_below, numbers, extras):
-    """Find the split of a node that may be split and let it wait, or leave it for later if its size is right."""
+def search_or_defer(work, node, defer_above, defer_below, numbers, extras):
+    """Find the split of a node and push it onto the heap, or defer it if its size is in the range."""
     work.node_kind[node] = LEAF_NODE
     if defer_above < work.node_hi[node] - work.node_lo[node] <= defer_below:
         defer(work, node)
@@ -317,12 +317,12 @@ def settle(work, node, defer_above, defer_below, numbers, extras):
 
 @kernel
 def begin(work, lo, hi, depth, seed, numbers, extras):
-    """Enter the root."""
+    """Add the root."""
     root = add_node(work, lo, hi, depth, seed)
     work.n_leaves = 1
     take_shares(work, root)
     if measure(work, root, numbers):
-        settle(work, root, ZERO, ZERO, numbers, extras)
+        search_or_defer(work, root, ZERO, ZERO, numbers, extras)
 
 
 @entry
@@ -331,11 +331,11 @@ def grow(
 ):
     """Grow the tree of the rows lo..hi-1 of the row list; `numbers` is None for a class target.
 
-    `extras` is None unless surrogates or the chi-squared test are asked for: what is None is not compiled.
+    `extras` is None unless surrogates or the chi-squared test are used, because code for None is not compiled.
 
-    Nodes of more than `defer_above` and at most `defer_below` rows that could be split are left alone and noted in
-    `deferred`, so that each can be grown as a tree of its own, at the same time as the others. When the arrays are
-    full, `progress` tells how much more room is wanted, and a second call goes on from there.
+    Nodes with more than `defer_above` and at most `defer_below` rows that could be split are recorded in `deferred`.
+    Each can then be grown as a separate tree, at the same time as the others. When the arrays are full, `progress`
+    contains the required sizes, and a second call continues from there.
     """
     work = open_work(arrays, recipe, weighted, n_classes, target_line)
     work.in_place = work.max_leaf_nodes == 0 and defer_below == 0
@@ -346,9 +346,9 @@ def grow(
         node = work.heap[0]
         n_children = np.int64(work.node_n_children[node])
         n_words = words_of_sets(work, n_children)
-        no_room = work.n_nodes + n_children > len(work.node_kind)
+        is_full = work.n_nodes + n_children > len(work.node_kind)
         rows_wanted = prepare_division(work, node) - len(work.rows)
-        if no_room or work.n_set_words + n_words > len(work.set_words) or rows_wanted > 0:
+        if is_full or work.n_set_words + n_words > len(work.set_words) or rows_wanted > 0:
             close_work(work, n_children, n_words, rows_wanted)
             return
         node = pop(work)
@@ -359,5 +359,5 @@ def grow(
         first = divide(work, node, numbers, extras)
         for child in range(first, first + n_children):
             if work.node_kind[child] == OPEN_NODE:
-                settle(work, child, defer_above, defer_below, numbers, extras)
+                search_or_defer(work, child, defer_above, defer_below, numbers, extras)
     close_work(work, ZERO, ZERO, ZERO)

@@ -1,7 +1,7 @@
-"""Rating many cuts of a column at a time, where no loop of its own is faster.
+"""Rating many cuts of a column at a time, where no special loop is faster.
 
-The figures of the cuts wait in a queue until there are enough of them. So loops stay short, and a criterion of the
-user's is asked about many cuts in one call: that of a single one would take as long as what it does.
+The figures of the cuts wait in a queue until there are enough of them. The loops are therefore short. A criterion of
+the user rates many cuts in one call, because a call for a single cut would take as long as its computation.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from treewright.engines.criteria import (
     join_moments,
     moments_impurity,
 )
-from treewright.engines.exact.impurity import ask_all, impurity_of_moments
+from treewright.engines.exact.impurity import evaluate_all, impurity_of_moments
 from treewright.engines.exact.layout import LINE, label_of
 from treewright.engines.exact.slots import keep_cut, slot_floor, tie_width
 from treewright.engines.exact.thresholds import (
@@ -40,14 +40,14 @@ QUARTER, TWO_QUARTERS, THREE_QUARTERS = (np.uint64(quarters * LINE // 4) for qua
 
 @kernel
 def rates_many_cuts(work):
-    """Are all cuts of the column rated, by what their two sides are alone?"""
+    """Are all cuts of the column rated, by their two sides alone?"""
     counts_all = not (work.class_boundaries or work.random_cuts or spreads_over_values(work))
     return BY_SIDES[work.criterion] and counts_all and work.min_weight_leaf <= 0.0
 
 
 @kernel
 def queue_sides(figures, place, left, known, n_classes):
-    """Write down the class weights of both sides of a cut; returns the weights of the sides."""
+    """Write the class weights of both sides of a cut into the queue; returns the weights of the sides."""
     right_place = place + n_classes
     left_weight = right_weight = 0.0
     for k in range(n_classes):
@@ -61,7 +61,7 @@ def queue_sides(figures, place, left, known, n_classes):
 
 @kernel
 def add_missing(figures, place, missing, n_classes):
-    """Let the rows without a value join a side; returns their weight."""
+    """Add the missing rows to a side; returns their weight."""
     weight = 0.0
     for k in range(n_classes):
         figures[place + k] += missing[k]
@@ -71,11 +71,11 @@ def add_missing(figures, place, missing, n_classes):
 
 @kernel
 def queue_cut(queue, place, cut, sides, n_classes, sided):
-    """Let a cut wait to be rated; returns where the next one may wait.
+    """Append a cut to the queue; returns the position of the next one.
 
-    `cut` are the codes before and after it and the rows before it, `sides` the class weights before it, those of all
-    known rows and those of the rows without a value. Where the latter take a side, there are two ways: they are first
-    on the left, then on the right.
+    `cut` contains the codes before and after it and the number of rows before it. `sides` contains the class weights
+    before it, those of all known rows and those of the missing rows. If the latter join a side, there are two variants:
+    first on the left, then on the right.
     """
     figures, weights, codes = queue
     left, known, missing = sides
@@ -93,7 +93,7 @@ def queue_cut(queue, place, cut, sides, n_classes, sided):
 
 @kernel
 def measure_queue(work, n_sides):
-    """Write the weighted impurity of each side that waits into `impurities`."""
+    """Write the weighted impurity of each side in the queue into `impurities`."""
     figures, weights, impurities, totals = work.figures, work.side_weights, work.impurities, work.totals
     n_classes, criterion = np.uint64(work.n_classes), work.criterion
     if criterion != OWN:
@@ -104,17 +104,18 @@ def measure_queue(work, n_sides):
     if work.weighted:
         for side in range(n_sides):
             if weights[side] <= 0.0:
-                # It counts nothing: the function is asked about the whole node instead.
+                # The side has no weight, so its result does not matter. The function is called with the whole node
+                # instead.
                 for k in range(n_classes):
                     figures[side * n_classes + k] = totals[k]
-    ask_all(work, figures, np.int64(n_sides))
+    evaluate_all(work, figures, np.int64(n_sides))
     for side in range(n_sides):
         impurities[side] *= weights[side]
 
 
 @kernel
 def rate_queue(work, column, n_sides, known_rows, sided):
-    """Rate the cuts that wait, in their order."""
+    """Rate the cuts in the queue, in their order."""
     measure_queue(work, n_sides)
     impurities, weights, codes, base, floor = (
         work.impurities,
@@ -136,7 +137,7 @@ def rate_queue(work, column, n_sides, known_rows, sided):
 
 @kernel
 def better_way(work, place, gain_left, known_rows):
-    """Gain of a cut that waits with the rows without a value on the better side; is that the left?"""
+    """Return the gain of a cut in the queue with the missing rows on the better side; is that the left?"""
     impurities, weights = work.impurities, work.side_weights
     left, right = place + TWO_SIDES, place + TWO_SIDES + ONE
     gain_right = work.base - (impurities[left] + impurities[right])
@@ -147,9 +148,9 @@ def better_way(work, place, gain_left, known_rows):
 
 @kernel
 def choose_side(work, gain_left, gain_right, left_rows, right_rows, left_is_heavier):
-    """The gain with the rows without a value on the better side, and if that is the left.
+    """Return the gain with the missing rows on the better side, and whether that is the left.
 
-    Of two as good ones they take the heavier. A side that is too small without them is not admissible.
+    If both are equally good, they go to the heavier side. A side that is too small without them is not admissible.
     """
     margin, n_missing = work.min_samples_leaf, work.n_missing
     allowed_left = left_rows + n_missing >= margin and right_rows >= margin
@@ -220,15 +221,15 @@ def scan_counts_many(work, column):
 
 @kernel
 def queue_side(figures, place, weight, mean, squares):
-    """Let a side of a cut wait to be measured."""
+    """Append a side of a cut to the queue of sides to measure."""
     figures[place], figures[LINE_LENGTH + place], figures[TWO_LINES + place] = weight, mean, squares
 
 
 @kernel
 def measure_sides(work, start, n_waiting, out, at, backward):
-    """Write the weighted impurities of the sides that wait from `start` on into `out`, from `at` on.
+    """Write the weighted impurities of the queued sides from `start` on into `out`, from `at` on.
 
-    Returns the next place.
+    Returns the next position.
     """
     impurities, side_weights, moments, criterion = work.impurities, work.side_weights, work.moments, work.criterion
     weights, means = work.figures[start:LINE], work.figures[LINE + start : 2 * LINE]
@@ -243,11 +244,12 @@ def measure_sides(work, start, n_waiting, out, at, backward):
     if work.weighted:
         for c in range(n):
             if weights[c] <= 0.0:
-                # It counts nothing: the function is asked about the whole node instead.
+                # The side has no weight, so its result does not matter. The function is called with the whole node
+                # instead.
                 weights[c], means[c], squares[c] = moments[0], moments[1], moments[2]
     for c in range(n):
         squares[c] /= weights[c]
-    ask_all(work, work.figures[start:], n)
+    evaluate_all(work, work.figures[start:], n)
     for c in range(n):
         out[at + step * c] = side_weights[c] * impurities[c]
     return at + step * n
@@ -264,7 +266,7 @@ def all_differ(keys, known):
 
 @kernel
 def moments_of(work, keys, start, end):
-    """Weight, mean and squared deviations of the targets of some rows of a sorted column."""
+    """Compute weight, mean and squared deviations of the targets of some rows of a sorted column."""
     weight = mean = squares = 0.0
     for i in range(start, end):
         row = row_of(keys[i])
@@ -276,10 +278,10 @@ def moments_of(work, keys, start, end):
 def scan_keys_moments(work, keys, column):
     """Rate all cuts of a sorted column of different values.
 
-    Of equal values the sums would depend on the order of their rows, and mirror images of a column not be a tie. The
-    sides before the cuts are measured from the first row on and those after them from the last, in step, so that
-    one does not wait for the other's sums (Welford 1962: equal numbers have exactly no deviation). Where rows without a
-    value take a side, each side is measured with them as well.
+    For equal values the sums would depend on the order of their rows, and a column and its mirror image would not be a
+    tie. The sides before the cuts are computed from the first row on and those after them from the last, alternately,
+    so that neither waits for the other's sums (Welford 1962: equal numbers have exactly no deviation). If missing rows
+    join a side, each side is measured with them as well.
     """
     known_rows, sided = len(keys) - work.n_missing, takes_a_side(work)
     missing_values = moments_of(work, keys, known_rows, len(keys))

@@ -1,6 +1,6 @@
-"""Searching the splits of one column, for numeric targets.
+"""Search for the splits of one column, for numeric targets.
 
-The rows of the node are put into groups by the column's value, and each group is summed up by its moments (weight,
+The rows of the node are put into groups by the column's value, and each group is described by its moments (weight,
 mean, squared deviations). The two hot loops for squared error need no groups.
 """
 
@@ -44,16 +44,16 @@ from treewright.engines.exact.thresholds import (
 from treewright.engines.missing_values import OWN_BRANCH
 from treewright.runtime.jit import kernel
 
-# Absolute error: with more categories than this, rows without a value join the heaviest instead of the best.
-MOST_HOMES = 64
+# Absolute error: with more categories than this, missing values join the heaviest instead of the best.
+MOST_MISSING_GROUPS = 64
 
 
 @kernel
 def begin_squared(work, missing_weight, missing_sum):
-    """What the hot loops of squared error need: a term to subtract from the sides', and if missing values take a side.
+    """Return the term that the hot loops of squared error subtract, and whether missing values join a side.
 
-    A side's term is its sum squared over its weight. Targets are taken from the node's mean, so the sums of all rows
-    cancel; those of the known rows alone do not.
+    The term of a side is its squared sum over its weight. Targets are relative to the node's mean, so the sums of all
+    rows cancel. Those of the known rows alone do not.
     """
     if not leaves_missing_out(work):
         return 0.0
@@ -67,9 +67,9 @@ def squared_gain(left_sum, left_weight, right_sum, right_weight):
 
 @kernel
 def rate_squared(work, column, previous, code, left, missing, rows, base, floor):
-    """Rate a cut for squared error in a column with missing values; returns the floor that the next one must pass.
+    """Rate a cut for squared error in a column with missing values; returns the gain that the next one must exceed.
 
-    `left` and `missing` are weight and centred sum, `rows` the known rows on both sides.
+    `left` and `missing` are weight and centred sum, `rows` the numbers of known rows on both sides.
     """
     left_weight, left_sum = left
     missing_weight, missing_sum = missing
@@ -98,7 +98,7 @@ def rate_squared(work, column, previous, code, left, missing, rows, base, floor)
 
 @kernel
 def rate_missing_apart_squared(work, column, known_rows, missing_weight, missing_sum):
-    """Rate the split of all rows with a value from those without, for squared error."""
+    """Rate the split of known from missing values, for squared error."""
     smaller = min(known_rows, work.n_missing)
     if work.strategy != OWN_BRANCH or smaller < max(work.min_samples_leaf, 1):
         return
@@ -179,7 +179,7 @@ def scan_counts_squared(work, column):
 
 @kernel
 def measure_group(work, keys, g, start, end, code):
-    """Enter one group (Welford 1962: equal numbers have exactly no deviation)."""
+    """Compute the moments of one group (Welford 1962: equal numbers have exactly no deviation)."""
     weight = mean = squares = 0.0
     for i in range(start, end):
         row = row_of(keys[i])
@@ -194,7 +194,7 @@ def measure_group(work, keys, g, start, end, code):
 
 @kernel
 def group_numbers(work, keys):
-    """Form the groups from a sorted column; returns how many there are, the missing rows stand after them."""
+    """Form the groups from a sorted column; returns their number; the missing rows are after them."""
     known = len(keys) - work.n_missing
     n_groups = start = ZERO
     while start < known:
@@ -211,7 +211,7 @@ def group_numbers(work, keys):
 
 @kernel
 def begin_groups(work, keys, n_groups):
-    """Settle what the gains of this column's splits are taken from; spread missing values that stand for all values."""
+    """Set the base of the gains of this column, and distribute missing rows that count for all values."""
     work.base = work.impurity
     work.missing_impurity = 0.0
     if spreads_over_values(work):
@@ -226,7 +226,7 @@ def begin_groups(work, keys, n_groups):
 
 @kernel
 def known_and_missing_impurity(work, keys, n_groups):
-    """Weighted impurity of the rows with a value, and of those without."""
+    """Compute the weighted impurity of the rows with a value, and of those without."""
     weight = mean = squares = 0.0
     for g in range(n_groups):
         weight, mean, squares = join_group(work, g, weight, mean, squares)
@@ -240,7 +240,7 @@ def known_and_missing_impurity(work, keys, n_groups):
 
 @kernel
 def add_missing_number_group(work, keys, n_groups, column):
-    """Make the rows without a value the last group; an empty one takes its place. Returns how many there are now."""
+    """Make the missing rows the last group, followed by an empty one; returns the new number of groups."""
     work.group_code[n_groups] = work.n_codes[column]
     measure_group(work, keys, n_groups + 1, len(keys), len(keys), NONE)
     work.n_missing = ZERO
@@ -249,16 +249,13 @@ def add_missing_number_group(work, keys, n_groups, column):
 
 @kernel
 def join_group(work, g, weight, mean, squares):
-    """Moments of a set together with one group."""
+    """Compute the moments of the union of a set and one group."""
     return join_moments(weight, mean, squares, work.group_weight[g], work.group_mean[g], work.group_squares[g])
 
 
 @kernel
 def sweep_moments(work, n_groups, with_missing, backward, out):
-    """Weighted impurity of the first 1, 2, ..
-
-    groups in order (or the last ones), joined by the missing rows if asked.
-    """
+    """Compute the weighted impurity of the first 1, 2, .. groups (or the last), optionally with the missing rows."""
     weight = mean = squares = 0.0
     if with_missing:
         weight, mean, squares = join_group(work, n_groups, weight, mean, squares)
@@ -291,7 +288,10 @@ def sweep_order(work, keys, n_groups):
 
 @kernel
 def rate_position(work, n_groups, j, left_rows):
-    """Gain of the cut after position j, whether missing rows go left, the rows of its smaller side, and if allowed."""
+    """Rate the cut after position j.
+
+    Returns its gain, whether missing values go left, the rows of its smaller side, and whether it is allowed.
+    """
     left_weight = work.weight_before[j]
     right_weight = work.weight_before[n_groups - 1] - left_weight
     heavier = left_weight >= right_weight
@@ -323,7 +323,7 @@ def rate_position(work, n_groups, j, left_rows):
 
 @kernel
 def rate_missing_apart_numbers(work, keys, n_groups, column):
-    """Rate the split of all rows with a value from those without."""
+    """Rate the split of known from missing values."""
     known_rows = len(keys) - work.n_missing
     smaller = min(known_rows, work.n_missing)
     if work.strategy != OWN_BRANCH or work.drawn_cut >= 0 or smaller < max(work.min_samples_leaf, 1):
@@ -361,7 +361,7 @@ def search_number_thresholds(work, keys, n_groups, column):
 
 @kernel
 def impurity_with(work, keys, n_groups, chosen, others, missing_to):
-    """Weighted impurity of the chosen groups and the others.
+    """Compute the weighted impurity of the chosen groups and the others.
 
     Missing values join the chosen (0), the others (1) or neither (2).
     """
@@ -423,8 +423,8 @@ def rate_chosen_numbers(work, keys, n_groups, column, lighter_first):
 
 @kernel
 def rate_single_numbers(work, keys, n_groups, column):
-    """Rate each category against all others; of two categories, one says it all."""
-    # Moments of all groups from g on; the arrays of the sweeps are free here.
+    """Rate each category against all others; of two categories, one is enough."""
+    # Moments of all groups from g on. The arrays of the sweeps are not in use here.
     weight, mean, squares = work.before[0], work.before[1], work.after[0]
     weight[n_groups] = mean[n_groups] = squares[n_groups] = 0.0
     for g in range(n_groups - 1, -1, -1):
@@ -441,19 +441,22 @@ def rate_single_numbers(work, keys, n_groups, column):
 
 
 @kernel
-def impurity_of_branches(work, keys, n_groups, home):
-    """Weighted impurity of a branch per group, the missing rows in that of group `home` unless it is negative."""
+def impurity_of_branches(work, keys, n_groups, missing_group):
+    """Compute the weighted impurity of one branch per group, missing values in `missing_group` unless it is -1."""
     if work.criterion == ABSOLUTE_ERROR:
-        return absolute_of_groups(work, keys, n_groups, home) - work.missing_impurity
+        return absolute_of_groups(work, keys, n_groups, missing_group) - work.missing_impurity
     impurity = 0.0
     for g in range(n_groups):
-        impurity += branch_impurity(work, n_groups, g, g == home)
+        impurity += branch_impurity(work, n_groups, g, g == missing_group)
     return impurity
 
 
 @kernel
 def branch_impurity(work, n_groups, g, with_missing):
-    """Weighted impurity of one group. One of zeros has no deviance: one category cannot forbid the whole split."""
+    """Compute the weighted impurity of one group; a group of zeros has no deviance.
+
+    A single category can therefore not forbid the whole split.
+    """
     weight, mean, squares = join_group(work, g, 0.0, 0.0, 0.0)
     if with_missing:
         weight, mean, squares = join_group(work, n_groups, weight, mean, squares)
@@ -463,10 +466,10 @@ def branch_impurity(work, n_groups, g, with_missing):
 
 
 @kernel
-def best_number_home(work, keys, n_groups):
-    """The group that the missing rows had best join in a split with a branch per category; the heaviest of equals."""
+def best_number_missing_group(work, keys, n_groups):
+    """Return the best group for missing values in a split with one branch per category; of equal ones, the heaviest."""
     largest = heaviest_group(work, n_groups)
-    if work.criterion == ABSOLUTE_ERROR and n_groups > MOST_HOMES:
+    if work.criterion == ABSOLUTE_ERROR and n_groups > MOST_MISSING_GROUPS:
         return largest
     best, least = largest, np.inf
     for turn in range(-1, n_groups):
@@ -482,12 +485,12 @@ def best_number_home(work, keys, n_groups):
 
 @kernel
 def search_number_multiway(work, keys, n_groups, column):
-    """Rate the split with a branch per category."""
+    """Rate the split with one branch per category."""
     if not enough_branches(work, n_groups):
         return
-    home = best_number_home(work, keys, n_groups) if takes_a_side(work) else NONE
-    impurity = impurity_of_branches(work, keys, n_groups, home)
-    branch = work.group_code[home] if home >= 0 else work.group_code[heaviest_group(work, n_groups)]
+    missing_group = best_number_missing_group(work, keys, n_groups) if takes_a_side(work) else NONE
+    impurity = impurity_of_branches(work, keys, n_groups, missing_group)
+    branch = work.group_code[missing_group] if missing_group >= 0 else work.group_code[heaviest_group(work, n_groups)]
     if impurity < np.inf:
         keep_multiway(work, work.base - impurity, column, branch)
 
@@ -509,7 +512,7 @@ def sweep_number_subsets(work, keys, n_groups, column):
             allowed = not only_missing(work, column, n_groups)
         if gain > best + width:
             best, best_is_allowed = gain, allowed
-        # Poisson forbids a side of zeros, however good; then the best that is left need not be in the ordering.
+        # Poisson forbids a side of zeros, however good. The best of the other splits is then perhaps not in the order.
         no_rate = no_rate or gain == -np.inf
         if allowed and work.among > 1 and gain > slot_floor(work):
             choose_first(work, n_groups, j + 1)
@@ -524,11 +527,11 @@ def sweep_number_subsets(work, keys, n_groups, column):
 
 @kernel
 def search_number_subsets(work, keys, n_groups, column):
-    """Find the best way to part the categories in two: by ordering them where that is exact, else by trying all.
+    """Find the best partition of the categories into two: in their order if that is exact, otherwise by trying all.
 
-    Ordering by the mean holds the best split where the weighted impurity depends on a side's mean alone (Fisher 1958)
-    and no limit on the sides interferes. Nobody knows that of a criterion of the user's; there the ordering is only
-    looked at first, so that of equal splits the same one is taken.
+    The order by the mean contains the best split if the weighted impurity depends on a side's mean alone (Fisher 1958)
+    and no limit on the sides interferes. This is not known for a criterion of the user. The order is then only rated
+    first, so that the same one of several equal splits is chosen.
     """
     by_mean = ORDERED[work.criterion] and (work.criterion != OWN or work.among == 1)
     if by_mean or n_groups > MAX_EXHAUSTIVE:
@@ -542,7 +545,7 @@ def search_number_subsets(work, keys, n_groups, column):
 
 @kernel
 def search_number_categories(work, keys, n_groups, column):
-    """Rate the splits of a column of categories that the recipe allows."""
+    """Rate the splits of a categorical column that the recipe allows."""
     if missing_as_group(work):
         n_groups = add_missing_number_group(work, keys, n_groups, column)
     if n_groups < 2:

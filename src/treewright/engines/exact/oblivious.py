@@ -1,6 +1,6 @@
-"""Oblivious trees: all nodes of a level ask the same question.
+"""Oblivious trees: all nodes of a level have the same split.
 
-A row whose value is missing may go down both sides; then a part of it is in each node below.
+A row with a missing value may go down both sides. A fraction of it is then in each node below.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def grow_oblivious(
 def divide_level(
     run: Run, data: Data, values: np.ndarray, entries: Entries, level: Level, split: LevelSplit, recipe: Recipe
 ) -> tuple[Level, Entries, np.ndarray]:
-    """Send the rows of a level to the next: the level with its question, the entries, and the shares of the nodes."""
+    """Send the rows of a level to the next; returns the level with its split, the entries, and the shares."""
     codes = _codes_of(data, split.column)
     side = _side_of_rows(data, split, codes)
     n_nodes = len(level.rows)
@@ -91,7 +91,7 @@ def divide_level(
         level = replace(
             level, level_surrogates=level_surrogates, missing_branch=np.full(n_nodes, level_surrogates.heaviest)
         )
-        side = level_surrogates.settle(values, side, 2)
+        side = level_surrogates.branches_of_rows(values, side, 2)
     elif recipe.strategy == OWN_BRANCH:
         missing_to = split.missing_to if (side == 2).any() else _heavier_side(data, side)
         level = replace(level, missing_branch=np.full(n_nodes, missing_to))
@@ -100,11 +100,11 @@ def divide_level(
         better = _better_sides(data, entries, level, side, recipe.criterion)
         level = replace(level, missing_branch=better)
         side = np.where(side == 2, better[entries.nodes], side)
-    return level, entries.part(side), np.zeros(2 * n_nodes)
+    return level, entries.move_down(side), np.zeros(2 * n_nodes)
 
 
 def _codes_of(data: Data, column: int) -> np.ndarray:
-    """The code of each row in one column."""
+    """Return the code of each row in one column."""
     line = data.keys[column]
     codes = np.empty(len(line), dtype=np.int64)
     codes[rows_of(line)] = (line >> CODE_SHIFT).astype(np.int64)
@@ -112,7 +112,7 @@ def _codes_of(data: Data, column: int) -> np.ndarray:
 
 
 def _side_of_rows(data: Data, split: LevelSplit, codes: np.ndarray) -> np.ndarray:
-    """The side of each row, 2 where its value is missing."""
+    """Return the side of each row, 2 if its value is missing."""
     side = np.where(codes <= split.cut, 0, 1) if split.cut >= 0 else np.where(split.first[codes], 0, 1)
     return np.where(codes < data.n_codes[split.column], side, 2)
 
@@ -123,7 +123,7 @@ def _heavier_side(data: Data, side: np.ndarray) -> int:
 
 
 def _sums_by_side(data: Data, entries: Entries, level: Level, side: np.ndarray, criterion: int) -> np.ndarray:
-    """What the rows on each side of each node add up to, those without a value on side 2; `side` is that of entries."""
+    """Sum up the rows on each side of each node, missing values on side 2; `side` is that of the entries."""
     sums = np.zeros((3, len(level.rows), max(data.n_classes, 2)))
     if data.n_classes:
         np.add.at(sums, (side, entries.nodes, data.classes[entries.rows].astype(np.intp)), entries.weights)
@@ -136,7 +136,7 @@ def _sums_by_side(data: Data, entries: Entries, level: Level, side: np.ndarray, 
 
 
 def _better_sides(data: Data, entries: Entries, level: Level, side: np.ndarray, criterion: int) -> np.ndarray:
-    """The branch of each node where its rows without a value (those on side 2) are best."""
+    """Return the branch of each node in which its missing values (those on side 2) are best."""
     sums = _sums_by_side(data, entries, level, side, criterion)
     weight = sums[:2, :, : data.n_classes or 1].sum(axis=2)
     branches = np.where(weight[0] >= weight[1], 0, 1)
@@ -148,7 +148,7 @@ def _better_sides(data: Data, entries: Entries, level: Level, side: np.ndarray, 
 
 
 def _gain_of_known(data: Data, entries: Entries, level: Level, side: np.ndarray, criterion: int) -> np.ndarray:
-    """What the question gains at each node, measured by the rows with a value alone, times their weight."""
+    """Compute the gain of the split at each node, on the rows with a value alone, times their weight."""
     sums = _sums_by_side(data, entries, level, side, criterion)
     nothing = np.zeros_like(sums[0])
     known = (sums[0] + sums[1], nothing, np.empty((2, sums.shape[2])), np.empty(max(data.n_classes, 1)))
@@ -162,10 +162,10 @@ def _gain_of_known(data: Data, entries: Entries, level: Level, side: np.ndarray,
 
 
 def _shares(entries: Entries, side: np.ndarray, codes: np.ndarray, n_nodes: int, by_value: bool) -> np.ndarray:
-    """The part of its parent's rows without a value that each node of the next level takes.
+    """Compute the fraction of its parent's missing rows that each node of the next level gets.
 
-    It is that of the rows with a value, or of the values that occur. A node where no row has one divides its rows as
-    the whole level does.
+    It is that of the rows with a value, or of the values that occur. A node in which all values are missing divides its
+    rows like the whole level.
     """
     known = side < 2
     child = 2 * entries.nodes[known] + side[known]
@@ -184,7 +184,7 @@ def _shares(entries: Entries, side: np.ndarray, codes: np.ndarray, n_nodes: int,
 
 
 def join_levels(data: Data, levels: list[Level], recipe: Recipe) -> GrownTree:
-    """The arrays of the finished tree, level by level."""
+    """Join the levels to the arrays of the finished tree."""
     sizes = [len(level.rows) for level in levels]
     firsts = np.cumsum(sizes) - sizes
     n_nodes = int(sum(sizes))
@@ -237,7 +237,7 @@ def join_levels(data: Data, levels: list[Level], recipe: Recipe) -> GrownTree:
 
 
 def _gains(levels: list[Level]) -> np.ndarray:
-    """What each node's question gained per row, among the rows with a value where only they are rated."""
+    """Compute the gain of each node's split per row, on the rows with a value if only they are rated."""
     gains = []
     for level, below in pairwise(levels):
         gained = level.gained
@@ -250,7 +250,7 @@ def _gains(levels: list[Level]) -> np.ndarray:
 def _threshold(data: Data, split: LevelSplit) -> float:
     start, after = int(data.value_start[split.column]), split.cut + 1
     if after == data.n_codes[split.column]:
-        return np.inf  # rows with a value on one side, those without on the other
+        return np.inf  # known values on one side, missing values on the other
     below, above = data.values[start + split.cut], data.values[start + after]
     if data.fixed_cuts[split.column]:
         return float(below)

@@ -1,7 +1,7 @@
-"""A split criterion of the user's: checked, compiled, and what is told of it when it fails.
+"""A split criterion of the user: checks, compilation, and errors.
 
-The function measures the impurity of a node. A classifier's is given the array of the node's class weights, a
-regressor's the weight, the mean and the variance of its targets.
+The function computes the impurity of a node. A classifier calls it with the array of the node's class weights, a
+regressor with the weight, the mean and the variance of its targets.
 """
 
 from __future__ import annotations
@@ -25,22 +25,24 @@ import numpy as np
 from treewright.engines.exact.layout import LINE
 from treewright.runtime.jit import compile_callback, compile_error
 
-# A formula like 1 - sum(p * p) is off by a few units in the last place of numbers as large as the root's impurity.
+# A formula like 1 - sum(p * p) has an error of a few units in the last place of numbers as large as the root's
+# impurity.
 ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
 
-# Functions that are kept compiled; each takes some kilobytes.
+# Number of compiled functions that are kept. Each needs some kilobytes.
 MOST_KEPT = 64
 
-# A function that calls more than this many others is part of some library that Numba would not compile anyway.
+# A function that calls more than this many others belongs to a library that Numba could not compile anyway.
 MOST_CALLEES = 32
 
 _kept: dict[Any, Callback] = {}
-_hopeless: weakref.WeakSet[Any] = weakref.WeakSet()  # what Numba cannot compile, which has been told
+# functions that Numba cannot compile, for which a warning was given
+_uncompilable: weakref.WeakSet[Any] = weakref.WeakSet()
 _lock = threading.Lock()
 
 
 class RefusedError(Exception):
-    """A criterion of the user's gave no finite number for these figures."""
+    """A criterion of the user did not return a finite number for these figures."""
 
     def __init__(self, figures: np.ndarray) -> None:
         super().__init__(figures)
@@ -49,7 +51,7 @@ class RefusedError(Exception):
 
 @dataclass(frozen=True)
 class Callback:
-    """Machine code that kernels can call by its address for as long as this lives."""
+    """Machine code that kernels can call by its address for the lifetime of this object."""
 
     address: int
     code: Any
@@ -59,7 +61,7 @@ class Callback:
 
 @dataclass(frozen=True)
 class OwnCriterion:
-    """A function of the user's that measures impurity: of class weights, or of weight, mean and variance."""
+    """A function of the user that computes impurity: of class weights, or of weight, mean and variance."""
 
     function: Callable[..., Any]
     n_classes: int  # 0 for numbers
@@ -70,7 +72,7 @@ class OwnCriterion:
 
     @property
     def n_figures(self) -> int:
-        """How many numbers tell of a node."""
+        """Return the number of figures that describe a node."""
         return self.n_classes or 3
 
     @property
@@ -78,68 +80,68 @@ class OwnCriterion:
         return name_of(self.function)
 
     def __call__(self, figures: np.ndarray, workspace: np.ndarray, impurities: np.ndarray, count: int) -> None:
-        """Answer as kernels ask: see `jit.compile_callback`, of which this is the plain form."""
+        """Evaluate many sets of figures: the plain form of `jit.compile_callback`."""
         size = self.n_figures
         for place in range(count):
             given = figures[place * size : (place + 1) * size] if self.of_classes else figures[place::LINE][:size]
             impurities[place] = math.inf
             with suppress(Exception):
-                impurity = float(self.answer(given.copy()))
+                impurity = float(self.evaluate(given.copy()))
                 impurities[place] = impurity if math.isfinite(impurity) else math.inf
             if impurities[place] == math.inf:
                 if workspace[size] == 0.0:
                     workspace[size + 1 :] = given
                 workspace[size] = 1.0
 
-    def answer(self, figures: np.ndarray) -> Any:
-        """What the function says, whatever that is."""
+    def evaluate(self, figures: np.ndarray) -> Any:
+        """Call the function, and return its result without checks."""
         return self.function(figures) if self.of_classes else self.function(*figures)
 
     def measure_root(self, labels: np.ndarray | None, numbers: np.ndarray | None, weights: np.ndarray) -> float:
-        """The impurity of all rows; refuses a function that fails there."""
+        """Compute the impurity of all rows; raises an error if the function fails there."""
         if labels is not None:
             figures = np.bincount(labels, weights, minlength=self.n_classes)
         else:
             assert numbers is not None
             mean = np.average(numbers, weights=weights)
             figures = np.array([weights.sum(), mean, np.average((numbers - mean) ** 2, weights=weights)])
-        impurity = self._judge(figures)
+        impurity = self._check_result(figures)
         if isinstance(impurity, str):
             raise ValueError(impurity)
         return impurity
 
     def error(self, figures: np.ndarray) -> BaseException:
-        """What to raise after the function gave no finite number for these figures."""
+        """Return the exception to raise after the function did not return a finite number for these figures."""
         if "callback" in self.__dict__ and self.callback.interrupts:
             return self.callback.interrupts[0]
-        complaint = self._judge(figures)
+        complaint = self._check_result(figures)
         if isinstance(complaint, str):
             return ValueError(complaint)
         if not self.callback.is_compiled:
-            return KeyboardInterrupt()  # it was interrupted before it could answer
+            return KeyboardInterrupt()  # interrupted before it could return a result
         return ValueError(
-            f"criterion {self.name!r} gives no finite number for {self._tell(figures)} when Numba has compiled it; "
-            f"in plain Python it gives {complaint}"
+            f"criterion {self.name!r} returns no finite number for {self._describe(figures)} when compiled by Numba, "
+            f"and {complaint} in plain Python; it must return the same in both"
         )
 
-    def _judge(self, figures: np.ndarray) -> float | str:
-        """The impurity that the function gives for these figures, or what is wrong with its answer."""
-        told, finite = self._tell(figures), "it must give a finite number for every node, pure ones too"
+    def _check_result(self, figures: np.ndarray) -> float | str:
+        """Return the impurity by the function for these figures, or the error message if the result is not valid."""
+        described, finite = self._describe(figures), "it must return a finite number for every node, pure ones too"
         try:
             with np.errstate(all="ignore"):
-                answer = self.answer(figures.copy())
+                result = self.evaluate(figures.copy())
         except Exception as problem:
             words = " ".join(str(problem).split())
-            return f"criterion {self.name!r} raises {type(problem).__name__} ({words}) for {told}; {finite}"
-        if not isinstance(answer, Real):
-            shown = " ".join(repr(answer).split())
+            return f"criterion {self.name!r} raises {type(problem).__name__} ({words}) for {described}; {finite}"
+        if not isinstance(result, Real):
+            shown = " ".join(repr(result).split())
             shown = shown if len(shown) <= 80 else f"{shown[:77]}..."
-            return f"criterion {self.name!r} gives {shown} for {told}; it must give one number, the impurity"
-        if not math.isfinite(answer):
-            return f"criterion {self.name!r} gives {float(answer)} for {told}; {finite}"
-        return float(answer)
+            return f"criterion {self.name!r} returns {shown} for {described}; it must return one number, the impurity"
+        if not math.isfinite(result):
+            return f"criterion {self.name!r} returns {float(result)} for {described}; {finite}"
+        return float(result)
 
-    def _tell(self, figures: np.ndarray) -> str:
+    def _describe(self, figures: np.ndarray) -> str:
         shown = [f"{figure:.6g}" for figure in figures[:10]]
         if not self.of_classes:
             return f"the weight {shown[0]}, mean {shown[1]} and variance {shown[2]}"
@@ -147,21 +149,21 @@ class OwnCriterion:
 
     @property
     def is_ready(self) -> bool:
-        """Is the function compiled already?"""
+        """Is the function already compiled?"""
         return self._key in _kept
 
     @cached_property
     def callback(self) -> Callback:
-        """The function for compiled kernels; compiled itself, or called as it is if Numba cannot compile it."""
+        """Return the function for compiled kernels: compiled, or called as plain Python if Numba cannot compile it."""
         with _lock:
             if self._key in _kept:
                 return _kept[self._key]
-            if _is_hopeless(self.function):
+            if _is_uncompilable(self.function):
                 return self._call_back()
             try:
                 found = self._compile()
             except Exception as problem:
-                self._despair(compile_error(problem))
+                self._warn_uncompiled(compile_error(problem))
                 return self._call_back()
             if self._key is not None:
                 _kept[self._key] = found
@@ -171,9 +173,9 @@ class OwnCriterion:
 
     @cached_property
     def _key(self) -> Any:
-        """What the machine code depends on: Numba writes the values that surround a function into it.
+        """Return the key of the machine code, into which Numba writes the values that surround a function.
 
-        None if that cannot be told, so that the function is compiled anew each time.
+        None if there is no such key. The function is then compiled again each time.
         """
         try:
             key = (self.n_classes, *(surroundings_of(function) for function in functions_of(self.function)))
@@ -190,22 +192,22 @@ class OwnCriterion:
             code = compile_callback(functions_of(self.function), self.n_figures, line=0 if self.of_classes else LINE)
         return Callback(code.address, code, is_compiled=True)
 
-    def _despair(self, reason: str) -> None:
-        """Tell once that a function is slow, and why."""
+    def _warn_uncompiled(self, reason: str) -> None:
+        """Warn once that a function is slow, and why."""
         with suppress(TypeError):
-            _hopeless.add(self.function)
+            _uncompilable.add(self.function)
         warnings.warn(
             f"criterion {self.name!r} runs as plain Python, which is slow, because Numba cannot compile it: {reason}",
             stacklevel=2,
         )
 
     def _call_back(self) -> Callback:
-        """The function as it is, at an address; what interrupts it is kept, because machine code cannot raise it."""
+        """Return the plain function at an address; it stores interrupts, because machine code cannot raise them."""
         interrupts: list[BaseException] = []
 
-        def call(figures_at: int, room_at: int, answers_at: int, count: int) -> None:
+        def call(figures_at: int, workspace_at: int, impurities_at: int, count: int) -> None:
             size = self.n_figures
-            workspace, impurities = _numbers_at(room_at, 2 * size + 1), _numbers_at(answers_at, count)
+            workspace, impurities = _numbers_at(workspace_at, 2 * size + 1), _numbers_at(impurities_at, count)
             figures = _numbers_at(figures_at, count * size if self.of_classes else 2 * LINE + count)
             try:
                 if interrupts:
@@ -229,7 +231,7 @@ def _numbers_at(address: int, size: int) -> np.ndarray:
 
 
 def name_of(function: Callable[..., Any]) -> str:
-    """What a function is called in messages and trees.
+    """Return the name of a function in messages and trees.
 
     >>> name_of(abs)
     'abs'
@@ -238,7 +240,7 @@ def name_of(function: Callable[..., Any]) -> str:
 
 
 def takes(function: Callable[..., Any], n_arguments: int) -> bool:
-    """Whether a function can be called with so many arguments; of some built-in ones nobody knows.
+    """Can a function be called with so many arguments? True for built-in functions whose signature is unknown.
 
     >>> takes(lambda weight, mean, variance: variance, 3), takes(lambda weights: 0.0, 3)
     (True, False)
@@ -254,15 +256,15 @@ def takes(function: Callable[..., Any], n_arguments: int) -> bool:
     return True
 
 
-def _is_hopeless(function: Any) -> bool:
+def _is_uncompilable(function: Any) -> bool:
     try:
-        return function in _hopeless
+        return function in _uncompilable
     except TypeError:
-        return False  # nothing that can be remembered
+        return False  # an object that cannot be remembered
 
 
 def functions_of(function: Any) -> list[Any]:
-    """A function and all plain functions that it may call by a global or an enclosing name, and these in turn.
+    """Return a function and all plain functions that it may call by a global or an enclosing name, recursively.
 
     >>> def share(weight, total): return weight / total
     >>> def largest(weights): return share(max(weights), sum(weights))
@@ -270,7 +272,7 @@ def functions_of(function: Any) -> list[Any]:
     ['largest', 'share']
     """
     found = [function]
-    for each in found:  # grows while it is walked
+    for each in found:  # the list grows during the iteration
         if len(found) > MOST_CALLEES:
             raise ValueError(f"it calls more than {MOST_CALLEES} functions")
         if isinstance(each, types.FunctionType):
@@ -280,7 +282,7 @@ def functions_of(function: Any) -> list[Any]:
 
 
 def surroundings_of(function: Any) -> tuple[Any, ...]:
-    """The code of a function and the values that it finds around it, as something to compare by."""
+    """Return the code of a function and the values that surround it, in a form that can be compared."""
     if not isinstance(function, types.FunctionType):
         return (function,)
     around = _globals_of(function)
@@ -296,16 +298,16 @@ def surroundings_of(function: Any) -> tuple[Any, ...]:
 
 
 def _comparable(value: Any) -> Any:
-    """A value with its type, because 1 equals 1.0 and True; an array by its bytes."""
+    """Return a value with its type, because 1 equals 1.0 and True; an array as its bytes."""
     if isinstance(value, np.ndarray):
         return value.dtype.str, value.shape, value.tobytes()
     if isinstance(value, tuple):
-        return tuple(_comparable(part) for part in value)
+        return tuple(_comparable(item) for item in value)
     return type(value), value
 
 
 def _globals_of(function: types.FunctionType) -> dict[str, Any]:
-    """The global values that a function names."""
+    """Return the global values that a function uses."""
     scope = function.__globals__
     return {name: scope[name] for name in _names_in(function.__code__) if name in scope}
 
@@ -315,6 +317,8 @@ def _enclosed_by(function: types.FunctionType) -> list[Any]:
 
 
 def _names_in(code: types.CodeType) -> list[str]:
-    """The names of globals and attributes in some code, and in the comprehensions and lambdas within it."""
-    inner = [name for part in code.co_consts if isinstance(part, types.CodeType) for name in _names_in(part)]
+    """List the names of globals and attributes in some code, and in the comprehensions and lambdas within it."""
+    inner = [
+        name for constant in code.co_consts if isinstance(constant, types.CodeType) for name in _names_in(constant)
+    ]
     return [*code.co_names, *inner]

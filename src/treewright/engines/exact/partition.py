@@ -1,4 +1,4 @@
-"""Sending the rows of a node to its branches, keeping every column sorted."""
+"""Sending the rows of a node to its branches, with every column kept sorted."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from treewright.runtime.jit import kernel
 
 @kernel
 def branch_of(code, missing_code, kind, cut, inside, missing_branch):
-    """The branch of a row with this code, `inside` the set of a subset split or not: the rule that training follows."""
+    """Return the branch of a row with this code, by the rule of training.
+
+    `inside` is whether the code is in the set of a subset split.
+    """
     if code == missing_code:
         return missing_branch
     if kind == THRESHOLD_SPLIT:
@@ -25,9 +28,10 @@ def branch_of(code, missing_code, kind, cut, inside, missing_branch):
 
 @kernel
 def take_shares(work, node):
-    """Let `weights` tell what the fractional instances in this node weigh, where rows are divided.
+    """Set `weights` to the weights of the fractional instances in this node, if rows are divided.
 
-    A row that goes whole down all branches keeps its weight; its share only tells when there is too little to split.
+    A row that goes down all branches with its full weight keeps its weight. Its share only decides when there is too
+    little to split.
     """
     if len(work.shares) == 0:
         return
@@ -41,7 +45,7 @@ def take_shares(work, node):
 
 @kernel
 def mark_branches(work, node):
-    """Write down each row's branch and count the rows of each; rows for all branches are marked by the next number."""
+    """Write each row's branch and count the rows of each; rows for all branches are marked by the next number."""
     column = np.int64(work.node_column[node])
     kind, cut = np.int64(work.node_kind[node]), work.node_cut[node]
     n_children = np.int64(work.node_n_children[node])
@@ -65,12 +69,12 @@ def mark_branches(work, node):
             branch[row] = to
         else:
             side[row] = to
-    work.n_missing_here = count_gaps(work, node, column) if work.has_missing[column] else ZERO
+    work.n_missing_here = count_missing_rows(work, node, column) if work.has_missing[column] else ZERO
 
 
 @kernel
-def count_gaps(work, node, column):
-    """Rows of a node without a value in this column."""
+def count_missing_rows(work, node, column):
+    """Count the rows of a node with a missing value in this column."""
     n_missing = ZERO
     wide, missing_code = work.is_wide[column], work.n_codes[column]
     keys, codes, rows = work.keys[column], work.codes[column], work.rows
@@ -82,7 +86,7 @@ def count_gaps(work, node, column):
 
 @kernel
 def weigh_branches(work, node):
-    """The known weight of each branch, and for `every_value` the number of values that go there."""
+    """Compute the known weight of each branch, and for `every_value` the number of values that go there."""
     n_children = np.int64(work.node_n_children[node])
     weights, values, rows = work.branch_weight, work.branch_values, work.rows
     column = np.int64(work.node_column[node])
@@ -110,7 +114,7 @@ def weigh_branches(work, node):
 
 @kernel
 def share_out(work, node):
-    """Settle what part of a row without a value each branch gets; a branch without other rows gets nothing."""
+    """Compute the fraction of a missing row that each branch gets; a branch without other rows gets none."""
     weigh_branches(work, node)
     n_children = np.int64(work.node_n_children[node])
     total, n_values = 0.0, 0
@@ -131,9 +135,9 @@ def share_out(work, node):
 
 @kernel
 def place_branches(work, node):
-    """Where each branch begins when rows go down several branches; returns where the last one ends.
+    """Compute the start of each branch if rows go down several branches; returns the end of the last one.
 
-    Their room is that of the node and what lies behind it, or new room behind all that is in use.
+    The branches use the space of the node and what is behind it, or new space behind all that is in use.
     """
     n_children = np.int64(work.node_n_children[node])
     n_missing = work.sizes[n_children]
@@ -146,7 +150,7 @@ def place_branches(work, node):
 
 @kernel
 def spread_rows(work, node):
-    """Send the row list of a node to its branches, a part of each row without a value to all that take some."""
+    """Send the row list of a node to its branches, missing rows to all that get a fraction of them."""
     lo, hi = work.node_lo[node], work.node_hi[node]
     n_children = np.int64(work.node_n_children[node])
     rows, spare, shares, spare_shares = work.rows, work.spare, work.shares, work.spare_shares
@@ -171,7 +175,7 @@ def spread_rows(work, node):
 
 @kernel
 def spread_line(work, node, index):
-    """Send one sorted column of a node to its branches, rows without a value to all that take a part of them."""
+    """Send one sorted column of a node to its branches, missing rows to all that get a fraction of them."""
     lo, hi = work.node_lo[node], work.node_hi[node]
     n_children = np.int64(work.node_n_children[node])
     line, spare, starts, branch_share = work.keys[index], work.spare, work.starts, work.branch_share
@@ -194,7 +198,7 @@ def spread_line(work, node, index):
 
 @kernel
 def find_starts(work, n_branches):
-    """Where each branch begins."""
+    """Compute the start of each branch."""
     start = 0
     for b in range(n_branches):
         work.starts[b] = start
@@ -202,8 +206,8 @@ def find_starts(work, n_branches):
 
 
 @kernel
-def part_keys(line, lo, hi, side, spare):
-    """Part one sorted column in two, keeping the order on both sides. Writing both ways avoids a jump."""
+def partition_keys(line, lo, hi, side, spare):
+    """Partition one sorted column in two, stably; writing to both sides avoids a branch."""
     left, right = np.uint64(lo), np.uint64(0)
     for i in range(np.uint64(lo), np.uint64(hi)):
         key = line[i]
@@ -217,8 +221,8 @@ def part_keys(line, lo, hi, side, spare):
 
 
 @kernel
-def part_rows(rows, lo, hi, side, spare):
-    """Part the row list in two, keeping the order on both sides."""
+def partition_rows(rows, lo, hi, side, spare):
+    """Partition the row list in two, stably."""
     left, right = np.uint64(lo), np.uint64(0)
     for i in range(np.uint64(lo), np.uint64(hi)):
         row = rows[i]
@@ -240,8 +244,8 @@ def divide_rows(work, node):
     lo, hi = work.node_lo[node], work.node_hi[node]
     rows, spare = work.rows, work.spare
     if work.node_kind[node] != MULTIWAY_SPLIT:
-        part_rows(rows, lo, hi, work.side, spare)
-        part_shares(work, lo, hi)
+        partition_rows(rows, lo, hi, work.side, spare)
+        reorder_shares(work, lo, hi)
         return
     find_starts(work, work.node_n_children[node])
     for i in range(lo, hi):
@@ -250,12 +254,12 @@ def divide_rows(work, node):
         work.starts[to] += 1
     for i in range(lo, hi):
         rows[i] = np.uint32(spare[i - lo])
-    part_shares(work, lo, hi)
+    reorder_shares(work, lo, hi)
 
 
 @kernel
-def part_shares(work, lo, hi):
-    """Put the shares in the order of the rows again."""
+def reorder_shares(work, lo, hi):
+    """Restore the shares to the order of the rows."""
     if len(work.shares) == 0:
         return
     rows, shares, row_share = work.rows, work.shares, work.row_share
@@ -272,7 +276,7 @@ def divide_line(work, node, index):
     lo, hi = work.node_lo[node], work.node_hi[node]
     line, spare = work.keys[index], work.spare
     if work.node_kind[node] != MULTIWAY_SPLIT:
-        part_keys(line, lo, hi, work.side, spare)
+        partition_keys(line, lo, hi, work.side, spare)
         return
     find_starts(work, work.node_n_children[node])
     for i in range(lo, hi):

@@ -1,4 +1,4 @@
-"""What only C4.5 does: limits on the sides of a threshold, the price of choosing it, and the choice of the column."""
+"""The rules of C4.5 only: limits on the sides of a threshold, the cost of its choice, and the choice of the column."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from treewright.runtime.jit import kernel
 
 @kernel
 def known_weight(work, column):
-    """Weight of the node's rows with a value in this column."""
+    """Compute the weight of the node's rows with a value in this column."""
     if not work.has_missing[column]:
         return work.weight
     known = 0.0
     n_codes, weights = work.n_codes[column], work.weights
     if work.is_wide[column]:
-        # Rows without a value stand at the end.
+        # Missing values are at the end.
         keys = work.keys[column]
         last = work.hi
         while last > work.lo and code_of(keys[last - 1]) == n_codes:
@@ -41,7 +41,7 @@ def known_weight(work, column):
 
 @kernel
 def least_side(work, known):
-    """The least weight on each side of a threshold: a tenth of the average class, from M up to 25."""
+    """Return the least weight on each side of a threshold: a tenth of the average class, from M up to 25."""
     least = 0.1 * known / work.n_classes
     if least <= work.min_samples_leaf:
         return np.float64(work.min_samples_leaf)
@@ -50,9 +50,9 @@ def least_side(work, known):
 
 @kernel
 def scan_two_classes(work, keys, column):
-    """Rate the cuts of a sorted column for two classes; rows without a value are left out.
+    """Rate the cuts of a sorted column for two classes, without missing values.
 
-    The entropy of a cut is only worked out where a lower bound of it leaves the cut a chance.
+    The entropy of a cut is computed only if a lower bound of it leaves the cut a chance to be the best.
     """
     known = len(keys) - work.n_missing
     weights, values = work.weights, work.values
@@ -72,7 +72,7 @@ def scan_two_classes(work, keys, column):
         code = code_of(key)
         if code != previous:
             left = left_0 + left_1
-            # The weights are tested first: most rows lie between the limits, most values apart.
+            # The weights are tested first: most rows are between the limits, and most values differ.
             if (
                 left >= least
                 and total - left >= least
@@ -98,7 +98,7 @@ def scan_two_classes(work, keys, column):
 
 @kernel
 def note_column(work, column, known):
-    """Note gain and gain ratio of the split just found; the gain is negative if there is none.
+    """Record gain and gain ratio of the split just found; the gain is negative if there is none.
 
     A numeric column pays log2(cuts) bits for the choice of its threshold (Quinlan 1996).
     """
@@ -118,7 +118,7 @@ def note_column(work, column, known):
 
 @kernel
 def choose_column(work):
-    """The best gain ratio among the columns whose gain is not below the average (Quinlan 1993); -1 if there is none.
+    """Return the column with the best gain ratio and at least average gain (Quinlan 1993); -1 if there is none.
 
     A column of very many categories does not count in the average, unless all columns are of that kind.
     """

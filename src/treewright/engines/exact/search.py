@@ -29,8 +29,8 @@ from treewright.engines.exact.numbers import (
 )
 from treewright.engines.exact.quinlan import choose_column, known_weight, least_side, note_column, scan_two_classes
 from treewright.engines.exact.thresholds import (
-    can_hurry,
     count_missing,
+    has_hot_loop,
     leaves_missing_out,
     scan_counts_classes,
     scan_counts_two_classes,
@@ -41,15 +41,15 @@ from treewright.engines.missing_values import EVERY_VALUE, OWN_BRANCH
 from treewright.runtime.draws import draw_below
 from treewright.runtime.jit import kernel
 
-# Up to this many rows, sorting a column by insertion is faster than by counting.
+# Up to this many rows, insertion sort of a column is faster than counting sort.
 MAX_INSERTION = 32
 
 
 @kernel
 def measure_classes(work, lo, hi):
-    """Class weights of a node into `totals`, its labels into place.
+    """Compute the class weights of a node into `totals`, and copy its labels.
 
-    Its weight, weighted impurity, and whether it is pure.
+    Returns its weight, its weighted impurity, and whether it is pure.
     """
     rows, labels, classes, weights, totals = work.rows, work.labels, work.classes, work.weights, work.totals
     clear(totals, work.n_classes)
@@ -70,7 +70,7 @@ def measure_classes(work, lo, hi):
 
 @kernel
 def measure_numbers(work, lo, hi):
-    """Weight, mean (or median), spread of a node, and whether all its targets are equal."""
+    """Compute weight, mean (or median) and spread of a node, and whether all its targets are equal."""
     rows, numbers, weights, centred = work.rows, work.numbers, work.weights, work.centred
     weight = total = 0.0
     some = numbers[rows[lo]]
@@ -103,7 +103,7 @@ def measure_numbers(work, lo, hi):
 
 @kernel
 def rows_with(counts, code_rows, n_classes, code):
-    """Rows with this code; without weights (then `n_classes` is not 0) they follow from the class counts."""
+    """Count the rows with this code; without weights (`n_classes` is not 0) it follows from the class counts."""
     if n_classes == 2:
         code_rows[code] = np.int64(counts[code, 0] + counts[code, 1])
     elif n_classes > 0:
@@ -116,7 +116,7 @@ def rows_with(counts, code_rows, n_classes, code):
 
 @kernel
 def list_present(work, n_codes, marked):
-    """List the codes that occur, in order: from the marks of a small node, or by looking at every code."""
+    """List the codes that occur, in order: from the marks of a small node, or by a scan of all codes."""
     present, marks, counts, code_rows = work.present, work.marks, work.counts, work.code_rows
     n_classes = ZERO if work.weighted else work.n_classes
     n_present = ZERO
@@ -142,10 +142,10 @@ def list_present(work, n_codes, marked):
 
 @kernel
 def count_classes(work, column):
-    """Tally one narrow column: class weights and rows per code, the missing rows after the last code.
+    """Fill the histogram of one narrow column: class weights and rows per code, missing rows after the last code.
 
-    In a small node the codes that occur are marked in a bit set on the way, so that the others need not be looked at.
-    The histogram must be cleared after use.
+    In a small node the codes that occur are marked in a bit set at the same time, so that the others need not be
+    visited. The histogram must be cleared after use.
     """
     counts, code_rows, labels, rows, weights = work.counts, work.code_rows, work.labels, work.rows, work.weights
     line, marks = work.codes[column], work.marks
@@ -172,7 +172,7 @@ def count_classes(work, column):
 
 @kernel
 def clear_histogram(work, column, width):
-    """Set the histogram back to zero."""
+    """Clear the histogram."""
     counts, code_rows, present, n_present = work.counts, work.code_rows, work.present, work.n_present
     present[n_present] = work.n_codes[column]
     for p in range(n_present + 1):
@@ -184,7 +184,7 @@ def clear_histogram(work, column, width):
 
 @kernel
 def count_numbers(work, column):
-    """Tally one narrow column: weight, centred sum and rows per code; to be cleared after use."""
+    """Fill the histogram of one narrow column: weight, centred sum and rows per code; it must be cleared after use."""
     counts, code_rows, rows, weights, centred = (
         work.counts,
         work.code_rows,
@@ -207,7 +207,7 @@ def count_numbers(work, column):
 
 @kernel
 def sort_narrow(work, column):
-    """One narrow column of a node as sorted keys: by insertion when there are few rows, else by counting."""
+    """Sort one narrow column of a node as keys: by insertion if there are few rows, else by counting."""
     keys, rows, labels, starts = work.sorted_keys, work.rows, work.labels, work.code_starts
     line = work.codes[column]
     lo, hi = work.lo, work.hi
@@ -239,7 +239,7 @@ def sort_narrow(work, column):
 
 @kernel
 def sorted_column(work, column):
-    """The node's rows of one column as sorted keys; counts those without a value."""
+    """Return the node's rows of one column as sorted keys, and count the missing values."""
     keys = work.keys[column, work.lo : work.hi] if work.is_wide[column] else sort_narrow(work, column)
     work.n_missing = count_missing(keys, work.n_codes[column]) if work.has_missing[column] else 0
     return keys
@@ -247,7 +247,7 @@ def sorted_column(work, column):
 
 @kernel
 def is_constant(work, keys):
-    """Do all rows have the same value? Those without any count only where that is a value of its own."""
+    """Do all rows have the same value? Missing values count only if missing is a separate value."""
     last = len(keys) - work.n_missing - 1
     if work.strategy == OWN_BRANCH and 0 <= last < len(keys) - 1:
         return False
@@ -273,7 +273,7 @@ def search_classes(work, column):
         count_classes(work, column)
         if not work.is_number[column]:
             search_categories(work, group_counts(work, work.n_codes[column]), column)
-        elif can_hurry(work):
+        elif has_hot_loop(work):
             scan_counts_two_classes(work, column)
         elif not work.quinlan and rates_many_cuts(work):
             scan_counts_many(work, column)
@@ -286,7 +286,7 @@ def search_classes(work, column):
         return
     if not work.is_number[column]:
         search_categories(work, group_keys(work, keys), column)
-    elif can_hurry(work):
+    elif has_hot_loop(work):
         scan_keys_two_classes(work, keys, column)
     elif work.quinlan and work.n_classes == 2 and (work.n_missing == 0 or leaves_missing_out(work)):
         scan_two_classes(work, keys, column)
@@ -326,7 +326,7 @@ def search_numbers(work, column):
 
 @kernel
 def draw_columns(work):
-    """Draw the columns to be searched first, in the order of the table, and the others in random order."""
+    """Draw the columns that are searched first, in the order of the table, and the others in random order."""
     columns = work.columns
     n_columns = len(columns)
     for c in range(n_columns):
@@ -347,9 +347,9 @@ def draw_columns(work):
 
 @kernel
 def is_perfect(work):
-    """Does the split found so far leave no impurity, so that no later column can beat it? Common in small nodes.
+    """Is the split found so far pure, so that no later column can be better? This is common in small nodes.
 
-    Of a criterion of the user's nobody knows how low it can go.
+    The minimum of a criterion of the user is not known.
     """
     if not IS_CONCAVE[work.criterion]:
         return False
@@ -360,10 +360,10 @@ def is_perfect(work):
 
 @kernel
 def search_node(work, seed, numbers):
-    """Find the node's split; the slots hold it, or the k best, or nothing.
+    """Find the node's split; the slots contain it, or the k best, or nothing.
 
-    `numbers` is None for a class target, so that only one kind of search is compiled. As many columns are searched
-    as the recipe asks for, and more if those cannot be split. C4.5 rates all columns and then searches the best again.
+    `numbers` is None for a class target, so that only one kind of search is compiled. As many columns are searched as
+    the recipe requires, and more if those cannot be split. C4.5 rates all columns and then searches the best again.
     """
     work.filled = 0
     work.state[0] = seed

@@ -1,4 +1,4 @@
-"""Keeping the best splits found so far at a node: one, or the k best when one of them is to be drawn."""
+"""The best splits found so far at a node: one, or the k best if one of them is drawn."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from treewright.runtime.jit import kernel
 
 @kernel
 def uses_ratio(work):
-    """C4.5 chooses a column's cut by gain and only compares columns by gain ratio (Quinlan 1996)."""
+    """Are cuts compared by gain ratio? C4.5 compares only columns by it, and cuts by gain (Quinlan 1996)."""
     return work.criterion == GAIN_RATIO and not work.quinlan
 
 
 @kernel
 def tie_width(work):
-    """How far apart two scores must be to differ; a gain ratio is a share already. Weka's C4.5 is more generous."""
+    """Return the largest difference of two tied scores; a gain ratio is already relative; Weka's C4.5 has more."""
     if work.quinlan:
         return CLOSE * work.weight
     if work.criterion == OWN:
@@ -28,7 +28,7 @@ def tie_width(work):
 
 @kernel
 def slot_floor(work):
-    """Only a score above this changes the slots."""
+    """Return the score that a split must exceed to change the slots."""
     last = work.among - 1
     if work.filled <= last:
         return -np.inf
@@ -37,10 +37,10 @@ def slot_floor(work):
 
 @kernel
 def is_better(work, at, score, balance, column):
-    """Does this split go before the one in the slot? Ties go to the one that was there first.
+    """Is this split better than the one in the slot? In a tie the earlier one is.
 
-    The error criterion ties so often that taking the first of equal cuts would peel off row after row, so there
-    the more balanced cut of the same column is preferred.
+    The error criterion has so many ties that the first of equal cuts would split off row after row. The more balanced
+    cut of the same column is therefore preferred.
     """
     width = tie_width(work)
     if score > work.slot_score[at] + width:
@@ -68,9 +68,9 @@ def move_slot(work, source, target):
 
 @kernel
 def open_slot(work, score, gain, column, kind, missing_branch, balance):
-    """Make room for a split and return its slot, or -1 if it is not among the best.
+    """Insert a split into the slots and return its slot, or -1 if it is not among the best.
 
-    By a criterion that is not concave, as a user's own may be, a split may be worse than none.
+    By a criterion that is not concave, such as one of the user, a split can be worse than none.
     """
     if not IS_CONCAVE[work.criterion] and gain < -tie_width(work):
         return NONE
@@ -107,8 +107,9 @@ def keep_cut(work, score, gain, column, cut, after, missing_left, balance):
 def keep_subset(work, n_groups, score, gain, column, missing_with_chosen, lighter_first, balance):
     """Enter a split of the categories in two: the chosen groups and the others.
 
-    The set is the lighter side, so that categories that do not occur here follow the heavier side; a single category
-    set apart stays the set. Rows without a value are the last group, or `missing_with_chosen` tells their side.
+    The set is the lighter side, so that categories that do not occur here follow the heavier side. A single category
+    that is separated from the others remains the set. Missing values are the last group, or `missing_with_chosen` is
+    their side.
     """
     chosen_weight = other_weight = 0.0
     n_codes = work.n_codes[column]
@@ -121,7 +122,7 @@ def keep_subset(work, n_groups, score, gain, column, missing_with_chosen, lighte
             missing_with_chosen = work.chosen[g]
     turned = lighter_first and chosen_weight >= other_weight
     if work.group_code[n_groups - 1] == n_codes:
-        # Rows without a value alone on a side are the (empty) set, so that every category is on the other side.
+        # If missing values are alone on a side, it is the (empty) set, so that every category is on the other side.
         n_with = 0
         for g in range(n_groups - 1):
             n_with += 1 if work.chosen[g] == work.chosen[n_groups - 1] else 0

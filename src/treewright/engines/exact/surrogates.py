@@ -1,10 +1,11 @@
-"""Surrogate splits: other columns that tell the branch of a row whose value the split asks for is missing.
+"""Surrogate splits: other columns that decide the branch of a row whose value of the split is missing.
 
-The rules are those of rpart: a surrogate is judged by the weight of rows it sends the same way as the split itself,
-must do better than sending all rows the way most go, and a threshold needs at least two rows on each side. A split
-with more than two branches is judged alike: each category, and each side of a threshold, goes where most of it goes.
+The rules are those of rpart. A surrogate is rated by the weight of the rows that it sends to the same branch as the
+split itself. It must be better than sending all rows to the largest branch. A threshold needs at least two rows on each
+side. A split with more than two branches is treated in the same way: each category, and each side of a threshold, goes
+to the branch of most of its rows.
 
-`way` tells the branch of each row of the table, `n_ways` where the split cannot tell.
+`way` contains the branch of each row of the table, or `n_ways` if its value is missing.
 """
 
 from __future__ import annotations
@@ -20,44 +21,44 @@ from treewright.runtime.jit import entry, kernel
 
 LEAST_ROWS = 2
 
-# An adjusted agreement of no more than this is rounding.
+# An adjusted agreement of at most this is a rounding error.
 NO_BETTER = 1e-10
 
 
 @kernel
-def look_ahead(keys, way, weights, n_ways, tally, ahead_weight, ahead_way):
-    """For each position of a sorted column, where most of the weight from there on goes, and how much that is.
+def look_ahead(keys, way, weights, n_ways, way_weights, ahead_weight, ahead_way):
+    """Find for each position of a sorted column the branch with most of the weight from there on, and that weight.
 
-    Of equal branches the first. Returns how many rows there are whose branch is known.
+    In a tie it is the first branch. Returns the number of rows whose branch is known.
     """
-    clear(tally, n_ways)
+    clear(way_weights, n_ways)
     most, most_way, n_rows = 0.0, ZERO, ZERO
     for i in range(len(keys) - 1, -1, -1):
         row = row_of(keys[i])
         to = np.int64(way[row])
         if to < n_ways:
             n_rows += 1
-            tally[to] += weights[row]
-            if tally[to] > most or (tally[to] == most and to < most_way):
-                most, most_way = tally[to], to
+            way_weights[to] += weights[row]
+            if way_weights[to] > most or (way_weights[to] == most and to < most_way):
+                most, most_way = way_weights[to], to
         ahead_weight[i] = most
         ahead_way[i] = most_way
     return n_rows
 
 
 @kernel
-def judge_threshold(keys, way, weights, n_ways, tally, ahead_weight, ahead_way):
-    """The threshold of a column that agrees best with the split, given its rows with a value in order.
+def rate_threshold(keys, way, weights, n_ways, way_weights, ahead_weight, ahead_way):
+    """Find the threshold of a column that agrees best with the split, given its known rows in order.
 
     Returns the agreeing weight, the codes on both sides of the cut, and the branches of both sides. The first code is
-    negative if nothing beats the way of most rows.
+    negative if no threshold is better than the majority.
     """
     best, cut, after, low, high = 0.0, NONE, NONE, ZERO, ZERO
-    n_rows = look_ahead(keys, way, weights, n_ways, tally, ahead_weight, ahead_way)
+    n_rows = look_ahead(keys, way, weights, n_ways, way_weights, ahead_weight, ahead_way)
     if n_rows < 2 * LEAST_ROWS:
         return best, cut, after, low, high
     best = ahead_weight[0]
-    clear(tally, n_ways)
+    clear(way_weights, n_ways)
     most, most_way, passed, previous = 0.0, ZERO, ZERO, NONE
     for i in range(len(keys)):
         row = row_of(keys[i])
@@ -70,44 +71,44 @@ def judge_threshold(keys, way, weights, n_ways, tally, ahead_weight, ahead_way):
             agreeing = most + ahead_weight[i]
             if agreeing > best + TIE * (best + 1.0):
                 best, cut, after, low, high = agreeing, previous, code, most_way, np.int64(ahead_way[i])
-        tally[to] += weights[row]
-        if tally[to] > most or (tally[to] == most and to < most_way):
-            most, most_way = tally[to], to
+        way_weights[to] += weights[row]
+        if way_weights[to] > most or (way_weights[to] == most and to < most_way):
+            most, most_way = way_weights[to], to
         passed += 1
         previous = code
     return best, cut, after, low, high
 
 
 @kernel
-def way_of_category(keys, start, end, way, weights, n_ways, tally, totals):
-    """Where most rows of one category go, and their weight; the branch is negative if none of them tells.
+def way_of_category(keys, start, end, way, weights, n_ways, way_weights, totals):
+    """Return the branch of most rows of one category, and their weight; the branch is negative if none is known.
 
-    In a tie it is the branch that most rows of the column take, as in rpart.
+    In a tie it is the branch of most rows of the column, as in rpart.
     """
     for i in range(start, end):
         row = row_of(keys[i])
         if way[row] < n_ways:
-            tally[way[row]] += weights[row]
+            way_weights[way[row]] += weights[row]
     most, most_way = 0.0, NONE
     for i in range(start, end):
         to = np.int64(way[row_of(keys[i])])
-        if to == n_ways or tally[to] < most:
+        if to == n_ways or way_weights[to] < most:
             continue
-        if most_way < 0 or tally[to] > most or (totals[to], to) > (totals[most_way], most_way):
-            most, most_way = tally[to], to
+        if most_way < 0 or way_weights[to] > most or (totals[to], to) > (totals[most_way], most_way):
+            most, most_way = way_weights[to], to
     for i in range(start, end):
         if way[row_of(keys[i])] < n_ways:
-            tally[way[row_of(keys[i])]] = 0.0
+            way_weights[way[row_of(keys[i])]] = 0.0
     return most, most_way
 
 
 @kernel
-def map_categories(keys, way, weights, n_ways, tally, totals, writes, words, at):
-    """Send each category where most of its rows go; returns the agreeing weight.
+def map_categories(keys, way, weights, n_ways, way_weights, totals, writes, words, at):
+    """Send each category to the branch of most of its rows; returns the agreeing weight.
 
-    If asked, writes the map from `at` on: how many categories it tells, and then each one with its branch.
+    With `writes`, the map is written from `at` on: the number of its categories, and then each one with its branch.
     """
-    clear(tally, n_ways)
+    clear(way_weights, n_ways)
     clear(totals, n_ways)
     for key in keys:
         row = row_of(key)
@@ -118,7 +119,7 @@ def map_categories(keys, way, weights, n_ways, tally, totals, writes, words, at)
         code, end = code_of(keys[start]), start
         while end < len(keys) and code_of(keys[end]) == code:
             end += 1
-        weight, to = way_of_category(keys, start, end, way, weights, n_ways, tally, totals)
+        weight, to = way_of_category(keys, start, end, way, weights, n_ways, way_weights, totals)
         start = end
         if to < 0:
             continue
@@ -134,7 +135,7 @@ def map_categories(keys, way, weights, n_ways, tally, totals, writes, words, at)
 
 @kernel
 def weigh_ways(rows, way, weights, n_ways, totals):
-    """Weight of all rows whose branch is known, and of those in the heaviest one, the first of equals; and which."""
+    """Return the weight of all rows with a known branch, and the weight and index of the first heaviest branch."""
     clear(totals, n_ways)
     for row in rows:
         if way[row] < n_ways:
@@ -149,19 +150,33 @@ def weigh_ways(rows, way, weights, n_ways, totals):
 
 @kernel
 def beats_majority(agreeing, majority, total):
-    """Does a surrogate do better than sending all rows the way most go?"""
+    """Is a surrogate better than sending all rows to the largest branch?"""
     return (agreeing - majority) / (total - majority) > NO_BETTER
 
 
 @entry
 def rate_surrogates(
-    lines, known, is_number, asked, rows, way, weights, n_ways, tally, totals, ahead_weight, ahead_way, words, found
+    lines,
+    known,
+    is_number,
+    tested,
+    rows,
+    way,
+    weights,
+    n_ways,
+    way_weights,
+    totals,
+    ahead_weight,
+    ahead_way,
+    words,
+    found,
 ):
-    """Rate every column but the one asked as a surrogate, for rows that stand sorted in every line.
+    """Rate every column except `tested` as a surrogate, for rows that are sorted in every line.
 
-    `known` is the number of rows with a value in each line. `found` gets a line per column: the share of agreement (-1
-    if it is no better than the majority), both codes of the cut, both branches, and where its map begins. The first
-    entries of the line after the last get the heaviest branch and its share. Returns how many words were written.
+    `known` is the number of rows with a value in each line. `found` receives one line per column: the share of
+    agreement (-1 if it is not better than the majority), both codes of the cut, both branches, and the start of its
+    map. The first entries of the line after the last receive the heaviest branch and its share. Returns the number of
+    words written.
     """
     total, majority, heaviest = weigh_ways(rows, way, weights, n_ways, totals)
     found[len(known), 0] = heaviest
@@ -169,16 +184,16 @@ def rate_surrogates(
     n_words = ZERO
     for column in range(len(known)):
         found[column, 0] = -1.0
-        if column == asked or majority >= total:
+        if column == tested or majority >= total:
             continue
         keys = lines[column, : known[column]]
         cut, after, low, high = NONE, NONE, ZERO, ZERO
         if is_number[column]:
-            agreeing, cut, after, low, high = judge_threshold(
-                keys, way, weights, n_ways, tally, ahead_weight, ahead_way
+            agreeing, cut, after, low, high = rate_threshold(
+                keys, way, weights, n_ways, way_weights, ahead_weight, ahead_way
             )
         else:
-            agreeing = map_categories(keys, way, weights, n_ways, tally, totals, YES, words, n_words)
+            agreeing = map_categories(keys, way, weights, n_ways, way_weights, totals, YES, words, n_words)
         if not beats_majority(agreeing, majority, total) or (is_number[column] and cut < 0):
             continue
         found[column, 0] = agreeing / total
@@ -192,7 +207,7 @@ def rate_surrogates(
 
 @kernel
 def enter_surrogate(work, node, column, agreement, cut, after, low, high):
-    """Keep a surrogate among the best of its node, in falling order; of equals the first column."""
+    """Enter a surrogate among the best of its node, in descending order; of equal ones, the first column is first."""
     columns, agreements = work.node_surrogate_column[node], work.node_surrogate_agreement[node]
     at = np.int64(MOST_SURROGATES)
     while at > 0 and (columns[at - 1] < 0 or agreement > agreements[at - 1] + TIE):
@@ -215,19 +230,19 @@ def enter_surrogate(work, node, column, agreement, cut, after, low, high):
 
 
 @kernel
-def known_part(work, column):
-    """The rows of the node at hand with a value in this column, as sorted keys."""
+def known_keys(work, column):
+    """Return the rows of the current node with a value in this column, as sorted keys."""
     keys = sorted_column(work, column)
     return keys[: len(keys) - work.n_missing]
 
 
 @kernel
 def find_surrogates(work, node):
-    """Find the surrogates of a node whose rows are marked by branch, the next number where the value is missing."""
+    """Find the surrogates of a node whose rows are marked by branch, or by the next number if the value is missing."""
     work.lo, work.hi = work.node_lo[node], work.node_hi[node]
     n_ways = np.int64(work.node_n_children[node])
     rows, way, weights = work.rows[work.lo : work.hi], work.branch, work.weights
-    tally, totals = work.branch_share, work.branch_weight
+    way_weights, totals = work.branch_share, work.branch_weight
     if work.node_kind[node] != MULTIWAY_SPLIT:
         for row in rows:
             way[row] = work.side[row]
@@ -239,14 +254,14 @@ def find_surrogates(work, node):
     for column in range(len(work.n_codes)):
         if column == work.node_column[node]:
             continue
-        keys = known_part(work, column)
+        keys = known_keys(work, column)
         cut, after, low, high = NONE, NONE, ZERO, ZERO
         if work.is_number[column]:
-            agreeing, cut, after, low, high = judge_threshold(
-                keys, way, weights, n_ways, tally, work.ahead_weight, work.ahead_way
+            agreeing, cut, after, low, high = rate_threshold(
+                keys, way, weights, n_ways, way_weights, work.ahead_weight, work.ahead_way
             )
         else:
-            agreeing = map_categories(keys, way, weights, n_ways, tally, totals, NO, work.set_words, ZERO)
+            agreeing = map_categories(keys, way, weights, n_ways, way_weights, totals, NO, work.set_words, ZERO)
         found = cut >= 0 or not work.is_number[column]
         if found and beats_majority(agreeing, majority, total):
             enter_surrogate(work, node, column, agreeing / total, cut, after, low, high)
@@ -255,7 +270,7 @@ def find_surrogates(work, node):
 
 @kernel
 def write_maps(work, node):
-    """Write down where the surrogates of categories send each of them."""
+    """Write the maps of categorical surrogates from categories to branches."""
     n_ways = np.int64(work.node_n_children[node])
     for k in range(MOST_SURROGATES):
         column = np.int64(work.node_surrogate_column[node, k])
@@ -265,7 +280,7 @@ def write_maps(work, node):
             continue
         at = work.n_set_words
         map_categories(
-            known_part(work, column),
+            known_keys(work, column),
             work.branch,
             work.weights,
             n_ways,
@@ -280,15 +295,15 @@ def write_maps(work, node):
 
 
 @kernel
-def settle_missing(work, node):
-    """Send the rows without a value where the first surrogate with a value tells, else with the majority."""
+def assign_missing(work, node):
+    """Send missing rows to the branch by the first surrogate that can decide it, else to the majority."""
     n_ways = np.int64(work.node_n_children[node])
     n_left = work.sizes[n_ways]
     for k in range(MOST_SURROGATES):
         column = np.int64(work.node_surrogate_column[node, k])
         if column < 0 or n_left == 0:
             break
-        n_left -= settle_by(work, node, column, k)
+        n_left -= assign_by(work, node, column, k)
     heaviest = np.int64(work.node_missing[node])
     for i in range(work.node_lo[node], work.node_hi[node]):
         row = work.rows[i]
@@ -302,7 +317,7 @@ def settle_missing(work, node):
 
 @kernel
 def threshold_of(work, node, column, k):
-    """The number that a surrogate asks for. Rows that it was not judged by may have values between both codes."""
+    """Return the threshold of a surrogate; rows that were not used to rate it may have values between both codes."""
     start = work.value_start[column]
     below = work.values[start + work.node_surrogate_cut[node, k]]
     if work.fixed_cuts[column]:
@@ -311,9 +326,9 @@ def threshold_of(work, node, column, k):
 
 
 @kernel
-def settle_by(work, node, column, k):
-    """Send the rows without a value by one surrogate; returns how many it could tell."""
-    told = ZERO
+def assign_by(work, node, column, k):
+    """Send missing rows by one surrogate; returns the number of rows for which it has a branch."""
+    n_assigned = ZERO
     wide, number, n_codes = work.is_wide[column], work.is_number[column], work.n_codes[column]
     n_ways = np.int64(work.node_n_children[node])
     threshold = threshold_of(work, node, column, k) if number else 0.0
@@ -333,5 +348,5 @@ def settle_by(work, node, column, k):
             continue
         work.branch[row] = to
         work.sizes[to] += 1
-        told += 1
-    return told
+        n_assigned += 1
+    return n_assigned

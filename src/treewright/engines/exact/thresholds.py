@@ -1,7 +1,7 @@
-"""Searching the thresholds of one numeric column, for class targets.
+"""Search for the thresholds of one numeric column, for class targets.
 
-A column arrives either sorted (keys) or counted (class weights per code). Both ways walk through its values from the
-smallest up, moving weight from the right side to the left, and rate the cut between each two neighbouring values.
+A column is either sorted (keys) or counted (class weights per code). Both forms are scanned from the smallest value up.
+Weight moves from the right side to the left, and the cut between each two neighbouring values is rated.
 """
 
 from __future__ import annotations
@@ -23,31 +23,31 @@ from treewright.engines.missing_values import (
 from treewright.runtime.draws import draw_below, draw_share
 from treewright.runtime.jit import kernel
 
-# C4.5 as Weka has it puts no threshold between two values that are this close.
+# Weka's C4.5 has no threshold between two values that are this close.
 NO_CUT_WITHIN = 1e-5
 
 
 @kernel
 def takes_a_side(work):
-    """Do all rows without a value in the column being searched go to one branch together?"""
+    """Do all missing values of the current column go to one branch together?"""
     return work.n_missing > 0 and (work.strategy == LEARNED or work.strategy == OWN_BRANCH)
 
 
 @kernel
 def leaves_missing_out(work):
-    """Are splits rated by the rows with a value only?"""
+    """Are splits rated on the rows with a value only?"""
     return work.n_missing > 0 and LEAVES_OUT[work.strategy]
 
 
 @kernel
 def spreads_over_values(work):
-    """Does a row without a value stand for one row of each value that occurs?"""
+    """Does a row with a missing value count as one row of each value that occurs?"""
     return work.n_missing > 0 and work.strategy == EVERY_VALUE
 
 
 @kernel
 def two_sides_bits(work, left_weight, right_weight):
-    """Split information of two sides, in bits times the weight; rows that were left out are a branch of their own."""
+    """Compute the split information of two sides, in bits times the weight; excluded rows are a separate branch."""
     bits = split_bits(left_weight, work.weight) + split_bits(right_weight, work.weight)
     if leaves_missing_out(work):
         bits += split_bits(work.weight - left_weight - right_weight, work.weight)
@@ -56,7 +56,7 @@ def two_sides_bits(work, left_weight, right_weight):
 
 @kernel
 def score_of(work, gain):
-    """What splits are compared by: the gain, or the gain per bit of split information."""
+    """Return the score by which splits are compared: the gain, or the gain per bit of split information."""
     if not uses_ratio(work):
         return gain
     return gain / work.bits if work.bits > 0.0 else 0.0
@@ -64,7 +64,7 @@ def score_of(work, gain):
 
 @kernel
 def admits(work, left_rows, right_rows, left_weight, right_weight):
-    """Are both sides large enough? Rows are counted; C4.5 looks at known weights instead."""
+    """Are both sides large enough? Rows are counted; C4.5 uses known weights instead."""
     if work.quinlan:
         least = work.min_leaf_weight - CLOSE
         return left_weight >= least and right_weight >= least
@@ -79,7 +79,7 @@ def heavy_enough(work, left_weight, right_weight):
 
 @kernel
 def count_missing(keys, missing_code):
-    """Rows without a value stand at the end of a sorted column."""
+    """Count the missing values, which are at the end of a sorted column."""
     n_missing = 0
     while n_missing < len(keys) and code_of(keys[len(keys) - 1 - n_missing]) == missing_code:
         n_missing += 1
@@ -88,7 +88,7 @@ def count_missing(keys, missing_code):
 
 @kernel
 def count_values(keys, known):
-    """How many values occur among the first `known` rows of a sorted column."""
+    """Count the values that occur among the first `known` rows of a sorted column."""
     n_values = 0
     for i in range(known):
         if i == 0 or code_of(keys[i]) != code_of(keys[i - 1]):
@@ -98,9 +98,9 @@ def count_values(keys, known):
 
 @kernel
 def draw_cut(work, column, first, last):
-    """Draw a threshold evenly between the smallest and the largest value, given by their codes.
+    """Draw a threshold uniformly between the smallest and the largest value, given by their codes.
 
-    Where thresholds are fixed, or the range is infinite, one of the cuts is drawn instead.
+    If thresholds are fixed, or the range is infinite, one of the cuts is drawn instead.
     """
     start = work.value_start[column]
     low = work.values[start + first]
@@ -123,7 +123,7 @@ def draw_cut(work, column, first, last):
 
 @kernel
 def begin_sides(work, n_values):
-    """Nothing on the left yet; the weights of the missing rows have been filled in, and `n_values` values occur."""
+    """Initialise an empty left side; the weights of the missing rows are already set, and `n_values` values occur."""
     known_weight = 0.0
     for k in range(work.n_classes):
         work.left[k] = 0.0
@@ -143,8 +143,8 @@ def begin_sides(work, n_values):
 def rate_sides(work, left_rows):
     """Rate the split of the known rows into those on the left and the others.
 
-    Returns score, gain, whether missing rows go left, the rows of the smaller side, and whether the split is
-    admissible. Missing rows that must take a side take the better one, and the heavier one if both are as good.
+    Returns score, gain, whether missing values go left, the rows of the smaller side, and whether the split is
+    admissible. Missing values that must join a side join the better one, and the heavier one if both are equally good.
     """
     first, second = work.first, work.second
     left_weight = right_weight = 0.0
@@ -165,12 +165,12 @@ def rate_sides(work, left_rows):
 
 @kernel
 def gain_of_sides(work, first_weight, second_weight):
-    """Gain of the two sides in `first` and `second`; notes their split information where it counts."""
+    """Compute the gain of the two sides in `first` and `second`; stores their split information if it is needed."""
     if work.criterion == GAIN_RATIO:
         work.bits = two_sides_bits(work, first_weight, second_weight)
     if work.criterion == OWN:
         return work.base - own_impurity_of_sides(work, first_weight, second_weight)
-    # Apart from the user's: a call by address between the two makes both slower.
+    # Separate from a criterion of the user, because a call by address between the two makes both slower.
     return work.base - (
         class_impurity(work.first, first_weight, work.criterion)
         + class_impurity(work.second, second_weight, work.criterion)
@@ -179,7 +179,7 @@ def gain_of_sides(work, first_weight, second_weight):
 
 @kernel
 def rate_with_missing(work, heavier, left_rows, right_rows, left_weight, right_weight):
-    """`rate_sides` with the missing rows first on the heavier side, then on the other."""
+    """Do the same as `rate_sides`, with the missing rows first on the heavier side, then on the other."""
     missing_weight = 0.0
     for k in range(work.n_classes):
         missing_weight += work.missing[k]
@@ -206,8 +206,8 @@ def rate_with_missing(work, heavier, left_rows, right_rows, left_weight, right_w
 
 
 @kernel
-def can_hurry(work):
-    """Two classes, every cut rated by its two sides: the case the two hot loops are for."""
+def has_hot_loop(work):
+    """Are there two classes, with every cut rated by its two sides? The two hot loops are for this case."""
     return (
         work.n_classes == 2
         and BY_SIDES[work.criterion]
@@ -222,7 +222,7 @@ def can_hurry(work):
 
 @kernel
 def better_side(work, left_0, left_1, left_rows, right_rows, counted):
-    """Gain of a cut for two classes with the missing rows on the better side that is admissible; is that the left?"""
+    """Return the gain of a cut for two classes with missing values on the better admissible side; is that the left?"""
     missing_0, missing_1, criterion = work.missing[0], work.missing[1], work.criterion
     right_0, right_1 = work.known[0] - left_0, work.known[1] - left_1
     margin, n_missing = work.min_samples_leaf, work.n_missing
@@ -331,7 +331,7 @@ def scan_counts_two_classes(work, column):
 
 @kernel
 def single_class(group):
-    """The only class with weight in this group, -1 if there are several."""
+    """Return the only class with weight in this group, -1 if there are several."""
     found = NONE
     for k in range(len(group)):
         if group[k] > 0.0:
@@ -357,7 +357,7 @@ def rate_cut(work, column, previous, code, left_rows):
 
 @kernel
 def rate_missing_apart(work, column, known_rows):
-    """Rate the split of all rows with a value from those without; everything known is on the left."""
+    """Rate the split of known from missing values; all known rows are on the left."""
     if work.strategy != OWN_BRANCH or work.n_missing == 0 or work.drawn_cut >= 0:
         return
     left_weight = right_weight = 0.0
@@ -377,8 +377,8 @@ def rate_missing_apart(work, column, known_rows):
 def step_right(work, column, previous, code, left_rows, class_before):
     """Rate the cut before the group of rows with this code, then move the group to the left side.
 
-    Between two groups of one and the same class no cut can be best (Fayyad and Irani 1992). Returns the only class
-    of the group, -1 if there are several.
+    Between two groups of the same single class no cut can be best (Fayyad and Irani 1992). Returns the only class of
+    the group, -1 if there are several.
     """
     class_here = single_class(work.group) if work.class_boundaries else NONE
     if previous >= 0 and (class_here < 0 or class_here != class_before):

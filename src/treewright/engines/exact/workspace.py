@@ -1,7 +1,7 @@
-"""What travels through the kernels: the ranked table, the recipe, the node being searched, and the workspace.
+"""The structs of the kernels: the ranked table, the recipe, the current node, and the workspace.
 
-All of it stands in one struct that kernels hand on by reference. As tuples of arrays the same kernels took two
-minutes to compile. Numba is imported only when the compiled form is asked for.
+All of it is in one struct that kernels pass by reference. With tuples of arrays the same kernels took two minutes to
+compile. Numba is imported only when the compiled form is requested.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from treewright.runtime.jit import build_struct, kernel, part, replaced
 
 
 class Recipe(NamedTuple):
-    """The choices that make one algorithm out of the growth loop."""
+    """The choices that define one algorithm of the growth loop."""
 
     criterion: int
     categorical: int
@@ -52,15 +52,15 @@ class Recipe(NamedTuple):
     max_leaf_nodes: int
     max_features: int
     quinlan: bool
-    strategy: int = 0  # of missing values
+    strategy: int = 0  # for missing values
     max_p_value: float = 1.0
-    own: Any = 0  # a criterion of the user's: the function, and for compiled kernels its address
+    own: Any = 0  # a criterion of the user: the function, and for compiled kernels its address
     min_weight_leaf: float = 0.0  # of each side of a split
-    own_tie: float = 0.0  # what its answers may differ by although they mean the same
+    own_tie: float = 0.0  # the tolerance of its results
 
 
 class Data(NamedTuple):
-    """What a tree grows from: the table as ranks (see `RankedTable`), weights and target.
+    """The data from which a tree grows: the table as ranks (see `RankedTable`), weights and target.
 
     `rows` and `keys` are reordered while a tree grows.
     """
@@ -76,94 +76,94 @@ class Data(NamedTuple):
     has_missing: Flags  # [column]
     in_average: Flags  # [column]: C4.5 counts the column's gain in the average
     rows: Indices  # [position]
-    shares: Reals  # [position]: the part of the row that is here; empty if rows are never divided
+    shares: Reals  # [position]: the fraction of the row that is here; empty if rows are never divided
     full_weights: Reals  # [row]: of the whole row
-    weights: Reals  # [row]: of the part of it in the node at hand
+    weights: Reals  # [row]: of its fraction in the current node
     weighted: bool
     classes: Annotated[np.ndarray, ("uint16", 1)]  # [row], empty for a numeric target
     n_classes: int  # 0 for a numeric target
     numbers: Reals  # [row], empty for classes
     target_line: int  # the line of `keys` that sorts rows by target, -1 if none
-    side: Bytes  # [row]: where a binary split sends each row
-    branch: Indices  # [row]: where a multiway split, or a surrogate, does; empty if there is none
+    side: Bytes  # [row]: the branch of each row by a binary split
+    branch: Indices  # [row]: the branch by a multiway split or a surrogate; empty if there is none
 
 
 TABLE = fields_of(Data)
 RECIPE = fields_of(Recipe)
 
-# The node being searched.
+# The current node of the search.
 NODE = [
     Field("lo", WHOLE),
     Field("hi", WHOLE),
     Field("weight", REAL),
-    Field("impurity", REAL),  # what the children's weighted impurity is taken from
+    Field("impurity", REAL),  # from which the children's weighted impurity is subtracted
     Field("spread", REAL),  # impurity times weight; the same but for poisson
     Field("mean", REAL),  # of a numeric target (the median for absolute_error)
     Field("min_leaf_weight", REAL),  # C4.5: least weight on each side of a threshold
-    Field("n_missing", WHOLE),  # rows without a value in the column being searched
-    Field("drawn_cut", WHOLE),  # a cut drawn at random, -1 if all are to be rated
+    Field("n_missing", WHOLE),  # missing values in the current column
+    Field("drawn_cut", WHOLE),  # a cut drawn at random, -1 if all are rated
     Field("drawn", REAL),  # its threshold, NaN if that follows from the cut
     Field("n_rated", WHOLE),  # admissible cuts of the column so far
-    Field("base", REAL),  # what the gains of the column's splits are taken from
-    Field("portion", REAL),  # of a row without a value that stands for each value that occurs, else 0
-    Field("missing_impurity", REAL),  # absolute error: of the rows without a value, where they are left out
-    Field("bits", REAL),  # split information of the split being rated, times the weight
+    Field("base", REAL),  # from which the impurity of the column's splits is subtracted
+    Field("portion", REAL),  # fraction of a missing row that counts for each value that occurs, else 0
+    Field("missing_impurity", REAL),  # absolute error: of the missing rows, if they are excluded
+    Field("bits", REAL),  # split information of the current split, times the weight
 ]
 
-# The workspace of a tree, made once for it.
+# The workspace of a tree, allocated once for it.
 SCRATCH = [
-    # per code: class weights, or weight and sum
+    # Per code: class weights, or weight and sum.
     Field("counts", ("float64", 2), lambda n: (MAX_NARROW_CODES + 1, max(n.width, 2)), zeroed=True),
     Field("code_rows", WHOLES, lambda n: MAX_NARROW_CODES + 1, zeroed=True),  # per code: number of rows
-    Field("code_starts", WHOLES, lambda n: MAX_NARROW_CODES + 1),  # per code: its place in a sorted column
+    Field("code_starts", WHOLES, lambda n: MAX_NARROW_CODES + 1),  # per code: its start in a sorted column
     Field("present", WHOLES, lambda n: MAX_NARROW_CODES + 1),  # the codes that occur
     Field("n_present", WHOLE),
     Field("marks", WORDS, lambda n: 4, zeroed=True),  # bit set of the codes that occur
     Field("sorted_keys", WORDS, lambda n: n.rows),  # one narrow column of a node, sorted
     Field("spare", WORDS, lambda n: n.rows),
     Field("labels", ("uint16", 1), lambda n: n.positions if n.classes else 0),  # class of each position of the node
-    # target of each position, taken from the node's mean
+    # Target of each position, relative to the node's mean.
     Field("centred", REALS, lambda n: 0 if n.classes else n.positions),
     Field("totals", REALS, lambda n: n.width),  # class weights of the node
     Field("columns", WHOLES, lambda n: n.columns),  # the columns, shuffled for drawing some of them
     Field("column_gain", REALS, lambda n: n.columns),  # C4.5: gain and gain ratio of each column's best split
     Field("column_ratio", REALS, lambda n: n.columns),
     Field("state", WORDS, lambda n: 1),  # of the random draws
-    Field("left", REALS, lambda n: n.width),  # class weights on the left side of the split being rated
+    Field("left", REALS, lambda n: n.width),  # class weights on the left side of the current split
     Field("known", REALS, lambda n: n.width),  # of all rows with a value
-    Field("missing", REALS, lambda n: n.width),  # of the others
+    Field("missing", REALS, lambda n: n.width),  # of the missing rows
     Field("first", REALS, lambda n: n.width),  # the two sides with the missing rows
     Field("second", REALS, lambda n: n.width),
     Field("group", REALS, lambda n: n.width),  # of the rows with one value
-    # surrogates: the most weight of a branch from each position of a sorted column on
+    # Surrogates: the largest weight of a branch from each position of a sorted column on.
     Field("ahead_weight", REALS, lambda n: n.rows if n.surrogates else 0),
-    Field("ahead_way", WHOLES, lambda n: n.rows if n.surrogates else 0),  # and of which branch
-    # weight and mean of the node and its squared deviations, for a criterion of the user's
+    Field("ahead_way", WHOLES, lambda n: n.rows if n.surrogates else 0),  # and its branch
+    # Weight and mean of the node and its squared deviations, for a criterion of the user.
     Field("moments", REALS, lambda n: 3),
-    # of sides to be measured: class weights side by side, or lines of weights, means and variances
+    # Of the sides to measure: class weights one after the other, or lines of weights, means and variances.
     Field("figures", REALS, lambda n: n.sides * n.figures if n.classes else 3 * LINE),
-    Field("impurities", REALS, lambda n: n.sides),  # weighted impurities, or what a criterion of the user's says
+    Field("impurities", REALS, lambda n: n.sides),  # weighted impurities, or the results of a criterion of the user
     Field("side_weights", REALS, lambda n: n.sides),
-    # of each cut: the codes before and after it; if missing values take a side, then also the rows before it
+    # Of each cut: the codes before and after it, and if missing values join a side also the rows before it.
     Field("cut_codes", WHOLES, lambda n: n.sides),
-    # for its copy of the figures; then 1 if it gave no finite number, and the figures of that
+    # A copy of the figures for the user's function, then 1 if its result was not finite, and the figures of that.
     Field("own_workspace", REALS, lambda n: 2 * n.figures + 1, zeroed=True),
 ]
 
-# The values of a column that occur at a node, one group each, in the order of their codes. For a numeric target
-# the rows without a value form one more group after the last.
+# The values of a column that occur at a node, one group each, in the order of their codes. For a numeric target the
+# missing rows form one more group after the last.
 GROUPS = [
     Field("group_code", WHOLES, lambda n: n.groups),
     Field("group_rows", WHOLES, lambda n: n.groups),
     Field("group_weight", REALS, lambda n: n.groups),
     Field("group_counts", ("float64", 2), lambda n: (n.groups, n.width)),  # class weights
-    Field("chosen", FLAGS, lambda n: n.groups),  # on the first side of the split being rated
+    Field("chosen", FLAGS, lambda n: n.groups),  # on the first side of the current split
     Field("group_start", WHOLES, lambda n: n.moments),  # numeric targets: the group's first row in the sorted column
     Field("group_mean", REALS, lambda n: n.moments),
     Field("group_squares", REALS, lambda n: n.moments),
-    Field("along", REALS, lambda n: n.groups),  # what the groups are ordered by
+    Field("along", REALS, lambda n: n.groups),  # keys by which the groups are ordered
     Field("order", WHOLES, lambda n: n.groups),
-    # weighted impurity of the groups up to each position, without and with missing rows
+    # Weighted impurity of the groups up to each position, without and with missing rows.
     Field("before", ("float64", 2), lambda n: (2, n.moments)),
     Field("after", ("float64", 2), lambda n: (2, n.moments)),  # and from each position on
     Field("weight_before", REALS, lambda n: n.moments),
@@ -172,23 +172,23 @@ GROUPS = [
 # Absolute error: the node's rows in the order of their target, and Fenwick trees over that order.
 MEDIANS = [
     Field("ranked_row", WORDS, lambda n: n.ranked),
-    Field("ranked_number", REALS, lambda n: n.ranked),  # the target there, taken from the node's median
-    # position of each row of the table in that order
+    Field("ranked_number", REALS, lambda n: n.ranked),  # the target there, relative to the node's median
+    # Position of each row of the table in that order.
     Field("rank", ("uint32", 1), lambda n: n.table if n.sorts_target else 0),
     Field("fenwick_weights", REALS, lambda n: n.ranked + 1),
     Field("fenwick_sums", REALS, lambda n: n.ranked + 1),
-    # the same of the rows without a value, where these stand for all values
+    # The same for the missing rows, if they count for all values.
     Field("missing_weights", REALS, lambda n: n.ranked + 1 if n.every_value else 0),
     Field("missing_sums", REALS, lambda n: n.ranked + 1 if n.every_value else 0),
-    # per row of the table: the side or group it is on
+    # Per row of the table: its side or group.
     Field("row_side", WHOLES, lambda n: n.table if n.sorts_target else 0),
-    # per side: its weight, the weight passed so far, its median
+    # Per side: its weight, the weight visited so far, its median.
     Field("side_total", REALS, lambda n: max(n.moments, 3)),
     Field("side_below", REALS, lambda n: max(n.moments, 3)),
     Field("side_median", REALS, lambda n: max(n.moments, 3)),
 ]
 
-# The best splits found so far at a node, in falling order of score: one, or the k best if one is to be drawn.
+# The best splits found so far at a node, in descending order of score: one, or the k best if one of them is drawn.
 SLOTS = [
     Field("filled", WHOLE),
     Field("slot_score", REALS, lambda n: n.among),
@@ -198,16 +198,16 @@ SLOTS = [
     Field("slot_kind", WHOLES, lambda n: n.among),
     Field("slot_cut", WHOLES, lambda n: n.among),  # threshold splits: last code on the first side
     Field("slot_after", WHOLES, lambda n: n.among),  # and the first code on the second side
-    # a threshold drawn at random, NaN where it follows from cut and after
+    # A threshold drawn at random, NaN if it follows from cut and after.
     Field("slot_drawn", REALS, lambda n: n.among),
     Field("slot_missing", WHOLES, lambda n: n.among),  # branch of rows with a missing value
     Field("slot_balance", WHOLES, lambda n: n.among),  # rows on the smaller side
-    # subset splits: bit set of the codes on the first side, `n_words` each
+    # Subset splits: bit set of the codes on the first side, `n_words` each.
     Field("slot_words", WORDS, lambda n: n.among * -(-n.branches // 64)),
     Field("n_words", WHOLE),
 ]
 
-# The growing tree: one entry per node, with room for more.
+# The growing tree, with one entry per node and spare capacity.
 TREE = [
     Field("n_nodes", WHOLE),
     Field("n_set_words", WHOLE),
@@ -217,19 +217,19 @@ TREE = [
     Field("node_cut", WHOLES, lambda n: 0),
     Field("node_first_child", ("int32", 1), lambda n: 0),
     Field("node_n_children", ("int32", 1), lambda n: 0),
-    Field("node_missing", ("int32", 1), lambda n: 0),  # branch of rows without a value, -1 if they go down every branch
-    Field("node_share", REALS, lambda n: 0),  # the part of the parent's rows without a value that comes here
+    Field("node_missing", ("int32", 1), lambda n: 0),  # branch of missing values, -1 if they go down every branch
+    Field("node_share", REALS, lambda n: 0),  # the fraction of the parent's missing rows that goes here
     Field("node_set_start", WHOLES, lambda n: 0),
-    Field("node_surrogate_column", ("int32", 2), lambda n: (0, n.surrogates)),  # -1 from where on there are no more
+    Field("node_surrogate_column", ("int32", 2), lambda n: (0, n.surrogates)),  # -1 after the last one
     Field("node_surrogate_cut", ("int64", 2), lambda n: (0, n.surrogates)),
     Field("node_surrogate_after", ("int64", 2), lambda n: (0, n.surrogates)),
-    # the branches of values up to the cut, and above it
+    # The branches of values up to the cut, and above it.
     Field("node_surrogate_low", ("int64", 2), lambda n: (0, n.surrogates)),
     Field("node_surrogate_high", ("int64", 2), lambda n: (0, n.surrogates)),
-    # where the map of the categories to branches begins
+    # The start of the map from categories to branches.
     Field("node_surrogate_map", ("int64", 2), lambda n: (0, n.surrogates)),
     Field("node_surrogate_agreement", ("float64", 2), lambda n: (0, n.surrogates)),
-    Field("node_majority", REALS, lambda n: 0),  # of the rows with a value, the share in the heaviest branch
+    Field("node_majority", REALS, lambda n: 0),  # the share of the heaviest branch among the rows with a value
     Field("node_weight", REALS, lambda n: 0),
     Field("node_mean", REALS, lambda n: 0),
     Field("node_spread", REALS, lambda n: 0),
@@ -240,23 +240,23 @@ TREE = [
     Field("node_hi", WHOLES, lambda n: 0),
     Field("node_seed", WORDS, lambda n: 0),
     Field("set_words", WORDS, lambda n: 0),  # category sets of all subset splits
-    Field("sizes", WHOLES, lambda n: n.branches),  # rows of each branch of the node being divided
-    Field("starts", WHOLES, lambda n: n.branches),  # and where each branch begins
+    Field("sizes", WHOLES, lambda n: n.branches),  # rows of each branch of the current node
+    Field("starts", WHOLES, lambda n: n.branches),  # and the start of each branch
     Field("branch_weight", REALS, lambda n: n.branches),  # known weight of each branch
-    Field("branch_share", REALS, lambda n: n.branches),  # the part of a row without a value that each branch gets
-    Field("branch_values", WHOLES, lambda n: n.branches),  # values of the column that go down each branch
+    Field("branch_share", REALS, lambda n: n.branches),  # the fraction of a missing row that each branch gets
+    Field("branch_values", WHOLES, lambda n: n.branches),  # number of values of the column that go down each branch
     Field("spare_shares", REALS, lambda n: n.rows if n.divides else 0),
-    # per row of the table: the part of it in the node at hand
+    # Per row of the table: its fraction in the current node.
     Field("row_share", REALS, lambda n: n.table if n.divides else 0),
-    Field("n_positions", WHOLE),  # where the part of the row list that is in use ends
-    Field("n_missing_here", WHOLE),  # rows of the node being divided without a value in the column it asks for
-    Field("in_place", FLAG),  # the branches of a node may take its place and more behind it
+    Field("n_positions", WHOLE),  # end of the used range of the row list
+    Field("n_missing_here", WHOLE),  # missing values of the current node in the column of its split
+    Field("in_place", FLAG),  # whether the branches of a node may use its space and that behind it
     Field("heap", WHOLES, lambda n: 0),  # nodes waiting to be divided
     Field("n_waiting", WHOLE),
-    Field("deferred", WHOLES, lambda n: 0),  # nodes left for later
+    Field("deferred", WHOLES, lambda n: 0),  # nodes that are grown later
     Field("n_deferred", WHOLE),
     Field("n_leaves", WHOLE),
-    # how far it has come: the counts above, when the loop stops for more room
+    # The state of the loop: the counts above, when it stops for larger arrays.
     Field("progress", WHOLES, lambda n: 9, zeroed=True),
 ]
 
@@ -270,11 +270,12 @@ NODES_WANTED, WORDS_WANTED, ROWS_WANTED = range(6, 9)
 
 @replaced(lambda: build_struct("Work", [field[:2] for field in FIELDS]))
 def new_work() -> Any:
-    """An empty struct with the fields of FIELDS."""
+    """Return an empty struct with the fields of FIELDS."""
     return SimpleNamespace()
 
 
-# The arrays as they come in from Python. All are made there: allocating in a kernel takes seconds to compile.
+# The arrays as Python passes them. It allocates all of them, because an allocation in a kernel takes seconds to
+# compile.
 Arrays = namedtuple("Arrays", [field.name for field in ARRAYS])  # type: ignore[misc]
 
 
@@ -284,7 +285,7 @@ take_recipe = write_take("take_recipe", RECIPE)
 
 @part
 def open_work(arrays, recipe, weighted, n_classes, target_line):
-    """The struct for growing a tree, as far as it has come."""
+    """Create the struct for growing a tree from its current state."""
     work = new_work()
     take_arrays(work, arrays)
     take_recipe(work, recipe)
@@ -304,7 +305,7 @@ def open_work(arrays, recipe, weighted, n_classes, target_line):
 
 @kernel
 def close_work(work, nodes_wanted, words_wanted, rows_wanted):
-    """Write down how far the tree has come, and the room it needs to go on (0 if it is finished)."""
+    """Store the state of the tree, and the additional capacity that it needs to continue (0 if it is finished)."""
     work.progress[N_NODES] = work.n_nodes
     work.progress[N_SET_WORDS] = work.n_set_words
     work.progress[N_WAITING] = work.n_waiting
@@ -317,7 +318,7 @@ def close_work(work, nodes_wanted, words_wanted, rows_wanted):
 
 
 class Sizes(NamedTuple):
-    """What the sizes of arrays follow from."""
+    """The numbers from which the sizes of arrays follow."""
 
     rows: int  # of the tree
     positions: int  # of the row list
@@ -326,32 +327,32 @@ class Sizes(NamedTuple):
     classes: int  # 0 for a numeric target
     branches: int  # most branches of a split, and two more
     groups: int  # most values of a column at a node
-    figures: int  # that describe a side of a split
-    sides: int  # that are measured at a time
-    among: int  # best splits that are kept
+    figures: int  # number of figures that describe a side of a split
+    sides: int  # number of sides that are measured at a time
+    among: int  # number of best splits that are kept
     surrogates: int  # of each node
-    divides: bool  # rows may be in several nodes
-    every_value: bool  # rows without a value count for every value
+    divides: bool  # whether rows may be in several nodes
+    every_value: bool  # whether missing rows count for every value
     sorts_target: bool
 
     @property
     def width(self) -> int:
-        """Numbers that a distribution has."""
+        """Return the number of values of a distribution."""
         return max(self.classes, 1)
 
     @property
     def moments(self) -> int:
-        """Groups whose moments are kept."""
+        """Return the number of groups whose moments are kept."""
         return 0 if self.classes else self.groups
 
     @property
     def ranked(self) -> int:
-        """Rows in the order of their target."""
+        """Return the number of rows in the order of their target."""
         return self.rows if self.sorts_target else 0
 
 
 def sizes_for(data: Data, recipe: Recipe, n_rows: int) -> Sizes:
-    """The sizes for growing a tree of `n_rows` rows."""
+    """Return the sizes for growing a tree of `n_rows` rows."""
     n_branches = int(data.n_codes[~data.is_number].max(initial=2)) + 2
     n_figures = data.n_classes or 3
     return Sizes(
@@ -373,7 +374,7 @@ def sizes_for(data: Data, recipe: Recipe, n_rows: int) -> Sizes:
 
 
 def make_arrays(data: Data, recipe: Recipe, n_rows: int) -> Any:
-    """The arrays for growing a tree of `n_rows` rows."""
+    """Allocate the arrays for growing a tree of `n_rows` rows."""
     sizes = sizes_for(data, recipe, n_rows)
     made = make_fields(FIELDS, sizes)
     given = data._asdict() | made
@@ -382,9 +383,9 @@ def make_arrays(data: Data, recipe: Recipe, n_rows: int) -> Any:
 
 
 def with_more_capacity(arrays: Any, n_nodes: int, n_words: int, n_rows: int = 0) -> Any:
-    """The same arrays with room for that many more nodes, words of category sets and fractional instances.
+    """Return the arrays with capacity for that many more nodes, words of category sets and fractional instances.
 
-    What is too small is about doubled.
+    Arrays that are too small are about doubled.
     """
     larger = {}
     if n_rows > 0:
@@ -413,7 +414,7 @@ def _enlarged(array: np.ndarray, length: int) -> np.ndarray:
 
 @kernel
 def add_node(work, lo, hi, depth, seed):
-    """A new leaf for these rows; there must be room for it."""
+    """Add a new leaf for these rows; the arrays must have capacity for it."""
     node = work.n_nodes
     work.n_nodes = node + 1
     work.node_kind[node] = 0

@@ -1,1 +1,1 @@
-"""Trees of a forest, grown on bins."""
+"""Growth of the trees of a forest, on bins."""

@@ -29,7 +29,7 @@ from treewright.runtime.jit import kernel
 
 @kernel
 def impurity_term(work, weight):
-    """What one class of this weight adds to a side's order: the square, or for entropy w log w."""
+    """Return the term of one class of this weight in the score of a side: the square, or w log w for entropy."""
     if work.criterion == INFORMATION_GAIN:
         return weight * log2(weight) if weight > 0.0 else 0.0
     return weight * weight
@@ -37,7 +37,7 @@ def impurity_term(work, weight):
 
 @kernel
 def side_score(work, order, weight):
-    """The order of a side, higher is better, given the sum of its classes' terms."""
+    """Compute the score of a side from the sum of the terms of its classes; higher is better."""
     if work.criterion == INFORMATION_GAIN:
         return order - (weight * log2(weight) if weight > 0.0 else 0.0)
     return order / weight
@@ -45,7 +45,7 @@ def side_score(work, order, weight):
 
 @kernel
 def offer_classes(work, column, n_left, cut, missing_left):
-    """Rate the split whose two sides are summed up, and keep it if it is the best; tells whether it was."""
+    """Rate the split of the two current sides, and keep it if it is the best; was it kept?"""
     n_right = work.hi - work.lo - n_left
     if n_left < work.min_samples_leaf or n_right < work.min_samples_leaf:
         return NO
@@ -66,7 +66,7 @@ def offer_classes(work, column, n_left, cut, missing_left):
 
 @kernel
 def order_rows(work, column, by_rank):
-    """The rows of a node sorted by code (or by the rank of their category) into `order`."""
+    """Sort the rows of a node by code, or by the rank of their category, into `order`."""
     line, rows, order, starts, rank = work.codes[column], work.rows, work.order, work.code_rows, work.rank
     lo, hi = np.uint64(work.lo), np.uint64(work.hi)
     if hi - lo <= np.uint64(MAX_INSERTION) and not by_rank:
@@ -91,7 +91,7 @@ def order_rows(work, column, by_rank):
 
 @kernel
 def begin_sides(work):
-    """No row on either side."""
+    """Initialise both sides without rows."""
     for k in range(work.n_present_classes):
         work.left[work.classes[k]] = 0.0
         work.right[work.classes[k]] = 0.0
@@ -101,7 +101,7 @@ def begin_sides(work):
 
 @kernel
 def add_to_first(work, row):
-    """Add a row to the first side: the term of its class changes, those of the others do not."""
+    """Add a row to the first side: only the term of its class changes."""
     left, label, weight = work.left, np.int64(work.targets[row]), work.stats[row, 0]
     work.order_left += impurity_term(work, left[label] + weight) - impurity_term(work, left[label])
     left[label] += weight
@@ -110,7 +110,7 @@ def add_to_first(work, row):
 
 @kernel
 def add_to_second(work, row):
-    """The same for the second side."""
+    """Do the same as `add_to_first` for the second side."""
     right, label, weight = work.right, np.int64(work.targets[row]), work.stats[row, 0]
     work.order_right += impurity_term(work, right[label] + weight) - impurity_term(work, right[label])
     right[label] += weight
@@ -119,9 +119,9 @@ def add_to_second(work, row):
 
 @kernel
 def sum_second_sides(work, column, by_rank, n_known, missing_left):
-    """Write order and weight of the rows after each code into its place of `histogram`.
+    """Write the sum of terms and the weight of the rows after each code into its entry of `histogram`.
 
-    They are added up from the last row on: what is left of a sum once a heavy row is taken away is wrong.
+    The sums are computed from the last row on, because subtracting a heavy row from a sum loses digits.
     """
     line, sorted_rows, rank, histogram = work.codes[column], work.order, work.rank, work.histogram
     n_rows = work.hi - work.lo
@@ -141,10 +141,10 @@ def sum_second_sides(work, column, by_rank, n_known, missing_left):
 
 @kernel
 def scan_classes(work, column, by_rank, n_known, missing_left):
-    """Rate the cuts of a sorted column, whose last rows have no value; the number of groups before the best, or 0.
+    """Rate the cuts of a sorted column; returns the number of groups before the best cut, or 0.
 
-    `by_rank` tells that the rows are sorted by the rank of their category. The number of classes does not matter for
-    the time it takes.
+    Rows with a missing value are last. With `by_rank`, the rows are sorted by the rank of their category. The time does
+    not depend on the number of classes.
     """
     line, sorted_rows, rank, histogram = work.codes[column], work.order, work.rank, work.histogram
     n_rows = work.hi - work.lo
@@ -176,7 +176,7 @@ def scan_classes(work, column, by_rank, n_known, missing_left):
 
 @kernel
 def search_sorted_classes(work, column):
-    """Rate the cuts of a column of numbers; False if all its codes are the same."""
+    """Rate the cuts of a numeric column; False if all its codes are equal."""
     order_rows(work, column, NO)
     line, order = work.codes[column], work.order
     n_rows = work.hi - work.lo
@@ -193,7 +193,7 @@ def search_sorted_classes(work, column):
 
 @kernel
 def search_category_classes(work, column):
-    """Rate the splits of a column of categories along the order of one class's share, drawn at random."""
+    """Rate the splits of a categorical column in the order of the share of one class, which is drawn at random."""
     line, rows, stats, targets = work.codes[column], work.rows, work.stats, work.targets
     histogram, present, along = work.histogram, work.present, work.along
     n_present = mark_present(work, column)
@@ -223,7 +223,7 @@ def search_category_classes(work, column):
 
 @kernel
 def offer_drawn_classes(work, column, n_left, cut, missing_left):
-    """Rate a split of which the class weights of the first side stand in `left`."""
+    """Rate a split for which `left` contains the class weights of the first side."""
     order = order_right = weight = weight_right = 0.0
     for k in range(work.n_present_classes):
         label = work.classes[k]
@@ -240,7 +240,7 @@ def offer_drawn_classes(work, column, n_left, cut, missing_left):
 
 @kernel
 def try_drawn_classes(work, column):
-    """Rate one split drawn at random; False if all codes are the same."""
+    """Rate one split drawn at random; False if all codes are equal."""
     line, rows, stats, targets, left = work.codes[column], work.rows, work.stats, work.targets, work.left
     for k in range(work.n_present_classes):
         left[work.classes[k]] = 0.0

@@ -9,7 +9,7 @@ from treewright.engines.bits import DE_BRUIJN, FIFTY_EIGHT, LOW_SIX, ONE, PLACE_
 from treewright.runtime.draws import draw_bits, draw_share
 from treewright.runtime.jit import kernel
 
-# Up to this many rows, sorting a column by insertion is faster than counting its codes.
+# Up to this many rows, insertion sort is faster than a histogram.
 MAX_INSERTION = 32
 
 MISSING = np.int64(MISSING_CODE)
@@ -20,13 +20,13 @@ THIRTY_TWO = np.uint64(32)
 
 @kernel
 def draw_place(state, limit):
-    """A whole number from 0 to limit - 1, by a multiplication instead of a division."""
+    """Draw a whole number from 0 to limit - 1, by a multiplication instead of a division."""
     return np.int64(((draw_bits(state) >> THIRTY_TWO) * np.uint64(limit)) >> THIRTY_TWO)
 
 
 @kernel
 def sort_codes(work, column):
-    """The codes of a small node's rows in ascending order, each with its row's place in the node."""
+    """Sort the codes of a small node's rows, each with the position of its row in the node."""
     line, rows, keys = work.codes[column], work.rows, work.keys
     lo = np.uint64(work.lo)
     for i in range(np.uint64(work.hi - work.lo)):
@@ -40,7 +40,7 @@ def sort_codes(work, column):
 
 @kernel
 def order_present(work, n_present):
-    """Sort the codes that occur by what stands in `along`, ties by code."""
+    """Sort the codes that occur by their keys in `along`, and ties by code."""
     present, along = work.present, work.along
     for p in range(1, n_present):
         code = present[p]
@@ -53,7 +53,7 @@ def order_present(work, n_present):
 
 @kernel
 def write_set(work, column, n_present, n_first):
-    """Write the set of the best split: the first codes of `present`; those that do not occur go to the heavier side."""
+    """Write the set of the best split: the first codes of `present`; absent codes go to the heavier side."""
     words, present = work.set_words, work.present
     with_first = 2.0 * work.best_weight >= work.weight
     fill = ~np.uint64(0) if with_first else np.uint64(0)
@@ -69,7 +69,7 @@ def write_set(work, column, n_present, n_first):
 
 @kernel
 def gather_codes(work, column):
-    """Bring the codes of the node's rows next to each other; the lowest and the highest that are not missing.
+    """Copy the codes of the node's rows to consecutive memory; returns the lowest and the highest that are not missing.
 
     The lowest is 255 if all are missing.
     """
@@ -91,7 +91,7 @@ def gather_codes(work, column):
 
 @kernel
 def draw_point(work, column, lowest, highest):
-    """A threshold drawn evenly between the values of two codes, the higher of which is above it."""
+    """Draw a threshold uniformly between the values of two codes, below that of the higher code."""
     values = work.code_values[column]
     least, most = values[lowest], values[highest]
     point = least + draw_share(work.state) * (most - least)
@@ -102,7 +102,10 @@ def draw_point(work, column, lowest, highest):
 
 @kernel
 def last_code_below(work, column, point):
-    """The highest code whose value is no more than this point, which is not below the first: eight steps, no branch."""
+    """Return the highest code whose value is at most `point`, by eight steps without a branch.
+
+    `point` is not below the value of the first code.
+    """
     values = work.code_values[column]
     n_below = np.uint64(128) * np.uint64(values[127] <= point)
     n_below += np.uint64(64) * np.uint64(values[n_below + np.uint64(63)] <= point)
@@ -117,7 +120,7 @@ def last_code_below(work, column, point):
 
 @kernel
 def list_marked(work):
-    """List the codes whose bits are set in `marks`, in order, and clear these; returns how many."""
+    """List the codes whose bits are set in `marks`, in order, and clear the bits; returns their number."""
     marks, present = work.marks, work.present
     n_present = ZERO
     for w in range(4):
@@ -133,7 +136,7 @@ def list_marked(work):
 
 @kernel
 def mark_present(work, column):
-    """List the codes that occur; returns how many."""
+    """List the codes that occur; returns their number."""
     line, rows, marks = work.codes[column], work.rows, work.marks
     for i in range(np.uint64(work.lo), np.uint64(work.hi)):
         code = np.uint64(line[rows[i]])
@@ -143,7 +146,7 @@ def mark_present(work, column):
 
 @kernel
 def draw_group(work, n_present):
-    """Move codes to the front of `present`, each with a chance of one half, but not all or none; returns how many."""
+    """Move codes to the front of `present`, each with probability 1/2, but not all or none; returns their number."""
     present = work.present
     n_first = ZERO
     for p in range(n_present):

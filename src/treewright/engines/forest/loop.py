@@ -1,4 +1,4 @@
-"""Growing one tree of a forest: draw its rows, then split node after node, the smaller ones within fast memory."""
+"""Growing one tree of a forest: draw its rows, then split node after node, the smaller ones within the cache."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ from treewright.engines.packed.walk import pack_leaf, pack_set, pack_split
 from treewright.runtime.draws import GOLDEN, scramble
 from treewright.runtime.jit import entry, kernel
 
-# A copy of a node's codes pays if its columns are looked at often enough below it.
+# A copy of a node's codes pays off if its columns are searched often enough below it.
 MOST_COLUMNS_PER_DRAWN = 12
 
 
 @entry
 def draw_bag(seed, n_draws, replace, counts, order):
-    """How often each row is drawn into a tree's bag."""
+    """Draw the bag of a tree: how often each row is in it."""
     fill_bag(seed, n_draws, replace, counts, order)
 
 
 @kernel
 def fill_bag(seed, n_draws, replace, counts, order):
-    """Draw rows, or take each once if there are no draws; without replacement, `order` is a room to shuffle in.
+    """Draw rows, or use each once if there are no draws; without replacement, `order` is the array to shuffle in.
 
-    32 random bits are even enough: a table has less than 2**28 rows.
+    32 random bits are uniform enough, because a table has less than 2**28 rows.
     """
     n_rows = np.uint64(len(counts))
     state = np.uint64(seed)
@@ -65,7 +65,7 @@ def fill_bag(seed, n_draws, replace, counts, order):
 
 @kernel
 def balance_classes(counts, weights, targets, factors):
-    """What to multiply the weight of each class with, so that all classes of a bag weigh the same."""
+    """Compute the factor for the weight of each class with which all classes of a bag have the same total."""
     for label in range(len(factors)):
         factors[label] = 0.0
     total = 0.0
@@ -83,7 +83,7 @@ def balance_classes(counts, weights, targets, factors):
 
 @kernel
 def take_rows(work, counts, weights, factors, centre):
-    """List the rows of the bag, and work out what each adds to the sums of a node; returns how many rows."""
+    """List the rows of the bag, and compute what each adds to the sums of a node; returns the number of rows."""
     rows, stats, targets, packed = work.all_rows, work.all_stats, work.all_targets, work.all_packed
     n_rows = np.uint64(0)
     for row in range(np.uint64(len(counts))):
@@ -105,7 +105,7 @@ def take_rows(work, counts, weights, factors, centre):
 
 @kernel
 def push(work, node, lo, hi, depth, weight, total, least, most):
-    """Let a node wait for its turn."""
+    """Push a node onto the stack of waiting nodes."""
     at = work.n_waiting
     work.n_waiting += 1
     work.waiting[at, NODE_INDEX] = node
@@ -120,7 +120,7 @@ def push(work, node, lo, hi, depth, weight, total, least, most):
 
 @kernel
 def measure_moments(work):
-    """Sum up the node's rows, unless differences gave the exact sums already; tells whether all targets are equal."""
+    """Sum up the node's rows, unless differences already gave the exact sums; are all targets equal?"""
     rows, stats, targets = work.rows, work.stats, work.targets
     if work.exact:
         return work.sum == 0.0 or work.sum == work.weight
@@ -138,7 +138,7 @@ def measure_moments(work):
 
 @kernel
 def measure_classes(work):
-    """Sum up the weight of each class at the node, and list the classes; tells whether there is only one."""
+    """Sum up the weight of each class at the node, and list the classes; is there only one?"""
     rows, stats, targets, totals = work.rows, work.stats, work.targets, work.totals
     for k in range(work.n_present_classes):
         totals[work.classes[k]] = 0.0
@@ -159,10 +159,10 @@ def measure_classes(work):
 
 @kernel
 def scores(work, by_class):
-    """The score of the node as it is, and that of a split into sides without weighted impurity."""
+    """Return the score of the node without a split, and that of a split into pure sides."""
     if by_class is None:
         score = work.sum * work.sum / work.weight
-        # Only of two classes are the targets known to be 0 and 1.
+        # Only the targets of two classes are known to be 0 and 1.
         return score, (work.sum if work.exact else np.inf)
     order = 0.0
     for k in range(work.n_present_classes):
@@ -180,7 +180,7 @@ def clip(value, least, most):
 
 @kernel
 def mean_of_node(work):
-    """The mean of the node's targets, which is exact if all are the same."""
+    """Compute the mean of the node's targets, which is exact if all are equal."""
     if work.exact:
         return work.sum / work.weight
     rows, stats, targets = work.rows, work.stats, work.targets
@@ -193,7 +193,7 @@ def mean_of_node(work):
 
 @kernel
 def spread_around(work, centre):
-    """The weighted squares of what the node's targets differ from this number."""
+    """Compute the weighted sum of squared deviations of the node's targets from this number."""
     rows, stats, targets = work.rows, work.stats, work.targets
     squares = 0.0
     for i in range(np.uint64(work.lo), np.uint64(work.hi)):
@@ -204,7 +204,7 @@ def spread_around(work, centre):
 
 @kernel
 def add_leaf(work, node, by_class):
-    """Make the node a leaf."""
+    """Turn the node into a leaf."""
     leaf = work.n_leaves
     work.n_leaves += 1
     work.nodes[node] = pack_leaf(leaf - work.leaf_base)
@@ -224,8 +224,8 @@ def add_leaf(work, node, by_class):
 
 
 @kernel
-def part_rows(work):
-    """Bring the rows of the first side to the front, in their order; returns where the second side begins."""
+def partition_rows(work):
+    """Move the rows of the first side to the front, in stable order; returns the start of the second side."""
     rows, spare, line = work.rows, work.spare_rows, work.codes[work.best_column]
     lo, hi = np.uint64(work.lo), np.uint64(work.hi)
     j, k = lo, np.uint64(0)
@@ -254,7 +254,7 @@ def part_rows(work):
 
 @kernel
 def child_bounds(work):
-    """What the answers of the first and the second child may be at most and at least, under monotonic constraints."""
+    """Compute the bounds of the predictions of both children under monotonic constraints."""
     direction = work.monotonic_cst[work.best_column]
     if direction == 0:
         return work.least, work.most, work.least, work.most
@@ -268,7 +268,7 @@ def child_bounds(work):
 
 @kernel
 def grow_node(work, by_class):
-    """Take the last node that waits, find its split and let its children wait, or make it a leaf."""
+    """Pop the last waiting node, find its split and push its children, or make it a leaf."""
     work.n_waiting -= 1
     at = work.n_waiting
     node, depth = work.waiting[at, NODE_INDEX], work.waiting[at, NODE_DEPTH]
@@ -303,7 +303,7 @@ def grow_node(work, by_class):
     else:
         place_cut(work)
         work.nodes[node] = pack_split(child - work.node_base, column, work.best_cut, work.best_missing_left)
-    middle = part_rows(work)
+    middle = partition_rows(work)
     least, most, least_right, most_right = child_bounds(work)
     weight, total = work.best_weight, work.best_sum
     push(
@@ -322,9 +322,9 @@ def grow_node(work, by_class):
 
 @kernel
 def place_cut(work):
-    """Cut halfway to the next code that occurs; if no row has a gap, later ones go to the heavier side.
+    """Cut halfway to the next code that occurs; without missing values, later ones go to the heavier side.
 
-    Between two codes that occur in the node there may be others that occur elsewhere.
+    Between two codes that occur in the node there can be others that occur elsewhere.
     """
     column, cut = work.best_column, work.best_cut
     line, rows = work.codes[column], work.rows
@@ -345,9 +345,9 @@ def place_cut(work):
 
 @kernel
 def open_block(work, lo, hi, recentre):
-    """Copy the codes, targets and weights of some rows next to each other, and go on with the copies.
+    """Copy the codes, targets and weights of some rows to consecutive memory, and continue with the copies.
 
-    The codes come from the table that has them row by row: that is one place in memory per row, not one per column.
+    The codes are read from the table that is ordered by rows. This is one memory access per row, not one per column.
     """
     n_rows, n_columns = np.uint64(hi - lo), np.uint64(len(work.n_codes))
     rows, by_row, codes = work.all_rows, work.codes_by_row, work.block_codes
@@ -367,14 +367,14 @@ def open_block(work, lo, hi, recentre):
 
 @kernel
 def copy_packed(work, rows, first, n_rows):
-    """What whole-numbered rows add to the sums of a node, into the block."""
+    """Copy what whole-numbered rows add to the sums of a node into the block."""
     for i in range(n_rows):
         work.block_packed[i] = work.all_packed[rows[first + i]]
 
 
 @kernel
 def copy_stats(work, rows, first, n_rows, recentre):
-    """What rows add to the sums of a node, into the block; targets are taken from their mean there, if asked."""
+    """Copy what rows add to the sums of a node into the block; `recentre` subtracts the mean target of the block."""
     weight = total = 0.0
     for i in range(n_rows):
         row = rows[first + i]
@@ -398,7 +398,7 @@ def close_block(work, centre):
 
 @kernel
 def sums_of_bag(work, n_rows):
-    """Weight and sum of all rows of the bag."""
+    """Compute weight and sum of all rows of the bag."""
     if work.exact:
         both = ZERO
         for row in range(len(work.all_packed)):
@@ -413,7 +413,7 @@ def sums_of_bag(work, n_rows):
 
 @kernel
 def begin_tree(work, seed, n_rows, centre):
-    """Make room for another tree behind those that are finished, and let its root wait."""
+    """Initialise another tree behind the finished ones, and push its root."""
     work.state[0] = seed
     work.centre = centre
     work.node_base, work.leaf_base = work.n_nodes, work.n_leaves
@@ -421,7 +421,7 @@ def begin_tree(work, seed, n_rows, centre):
     for label in range(len(work.totals)):
         work.totals[label] = 0.0
     weight, total = sums_of_bag(work, n_rows)
-    # A sum of weights may fall short of the limit by rounding alone.
+    # A sum of weights can be below the limit because of rounding.
     work.min_weight_leaf = work.min_weight_fraction_leaf * weight * (1.0 - 1e-12)
     for column in range(len(work.columns)):
         work.columns[column] = column
@@ -432,10 +432,10 @@ def begin_tree(work, seed, n_rows, centre):
 
 @kernel
 def grow_tree(work, centre, by_class):
-    """Grow the tree whose root waits."""
+    """Grow the tree whose root is waiting."""
     block = len(work.block_rows)
     pays = len(work.n_codes) <= MOST_COLUMNS_PER_DRAWN * work.max_features
-    # A column of extra trees is looked at twice only, so that the copy pays for large tables alone.
+    # A column of extra trees is read only twice, so that the copy pays off only for large tables.
     pays = pays and (not work.random_cuts or work.all_codes.size > LARGE_TABLE)
     recentre = by_class is None and not work.exact
     while work.n_waiting > 0 and work.stop[0] == 0:
@@ -470,9 +470,9 @@ def grow_forest_trees(
 ):
     """Grow a tree for each of the seeds, one after the other.
 
-    `weights` (or nothing) is what rows weigh; `factors` is nothing unless the classes of each bag shall weigh the same.
-    `by_class` is None for two classes rated by gini and for numbers. `ends` gets where the nodes, leaves, sets and
-    entries of each tree end.
+    `weights` contains the row weights, or is empty. `factors` is empty unless the classes of each bag are balanced.
+    `by_class` is None for two classes rated by gini and for numbers. `ends` receives the ends of the nodes, leaves,
+    sets and entries of each tree.
     """
     work = open_work(arrays, recipe, n_classes, exact)
     work.plain = work.min_samples_leaf < 2 and work.min_weight_fraction_leaf <= 0.0

@@ -1,6 +1,6 @@
-"""Splits of a forest's nodes rated by weight and sum: numbers under the squared error, and two classes under gini.
+"""Splits of a forest's nodes rated by weight and sum: numbers by the squared error, and two classes by gini.
 
-With the class as 0 or 1 both want the largest sum of (sum of targets)**2 / weight over the two sides.
+With the class as 0 or 1, both maximise the sum of (sum of targets)**2 / weight over the two sides.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ LOW_HALF = np.int64(0xFFFFFFFF)
 
 @kernel
 def offer(work, column, weight, total, n_left, cut, missing_left):
-    """Rate a split by the weight and sum of its first side, and keep it if it is the best; tells whether it was.
+    """Rate a split by the weight and sum of its first side, and keep it if it is the best; was it kept?
 
-    With weights w and sums s of the two sides, and W and S of the node, what the split gains is
-    (s W - S w)**2 / (w (W - w) W). Two such fractions are compared by multiplying, which is faster than dividing.
+    With weights w and sums s of the two sides, and W and S of the node, the gain of the split is (s W - S w)**2 / (w (W
+    - w) W). Two such fractions are compared by multiplication, which is faster than division.
     """
     weight_right = work.weight - weight
     distance = total * work.weight - work.sum * weight
@@ -60,9 +60,9 @@ def offer(work, column, weight, total, n_left, cut, missing_left):
 
 @kernel
 def gather_stats(work):
-    """Bring what the node's rows add to its sums next to each other, for all columns to be searched.
+    """Copy what the node's rows add to its sums to consecutive memory, for the search of all columns.
 
-    Where all sums are whole numbers, one word has both; apart they are wanted in small nodes, or if rows are counted.
+    If all sums are whole numbers, one word has both. They are needed separately in small nodes, or if rows are counted.
     """
     rows, near, packed = work.rows, work.near_stats, work.near_packed
     lo = np.uint64(work.lo)
@@ -84,7 +84,7 @@ def gather_stats(work):
 
 @kernel
 def scan_sorted_moments(work, column):
-    """Rate the cuts of a column of numbers at a small node; False if all its codes are the same."""
+    """Rate the cuts of a numeric column at a small node; False if all its codes are equal."""
     keys, stats = work.keys, work.near_stats
     n_rows = np.uint64(work.hi - work.lo)
     sort_codes(work, column)
@@ -118,9 +118,10 @@ def scan_sorted_moments(work, column):
 
 @kernel
 def count_moments(work, column):
-    """Weight and sum per code, and the codes that occur in order; to be cleared after use. Returns how many occur.
+    """Sum up weight and sum per code, and list the codes that occur in order; returns the number of codes.
 
-    In a small node the codes are marked in a bit set on the way, so that the others need not be looked at.
+    The sums are to be cleared after use. In a small node the codes are marked in a bit set at the same time, so that
+    the others need not be visited.
     """
     line, rows, stats, histogram, marks = work.codes[column], work.rows, work.near_stats, work.histogram, work.marks
     code_rows, present = work.code_rows, work.present
@@ -163,7 +164,7 @@ def clear_moments(work, n_present):
 
 @kernel
 def scan_counted_moments(work, column):
-    """Rate the cuts of a column of numbers at a larger node; False if all its codes are the same."""
+    """Rate the cuts of a numeric column at a larger node; False if all its codes are equal."""
     histogram, present, code_rows = work.histogram, work.present, work.code_rows
     n_present = count_moments(work, column)
     if n_present < 2:
@@ -193,9 +194,10 @@ def scan_counted_moments(work, column):
 
 @kernel
 def best_of_all_codes(work, histogram, column, lowest, highest, weight, total, missing_left):
-    """Rate the cuts after the codes from `lowest` to before `highest`, given what is on the first side already.
+    """Rate the cuts after the codes from `lowest` to before `highest`, given the initial sums of the first side.
 
-    A code that does not occur rates as the one before it and so changes nothing; no step depends on what occurs.
+    A code that does not occur has the same rating as the one before it and changes nothing. No step depends on which
+    codes occur.
     """
     whole, whole_sum = work.weight, work.sum
     best_above, best_below = work.best_above, work.best_below
@@ -220,7 +222,7 @@ def best_of_all_codes(work, histogram, column, lowest, highest, weight, total, m
 
 @kernel
 def best_of_packed_codes(work, histogram, column, lowest, highest, both, missing_left):
-    """The same where weight and sum are whole numbers in one word."""
+    """Do the same as `best_of_all_codes` where weight and sum are whole numbers in one word."""
     whole, whole_sum = work.weight, work.sum
     best_above, best_below = work.best_above, work.best_below
     best, best_code = ZERO, NONE
@@ -279,7 +281,7 @@ def fill_histogram_of_sums(work, histogram, column, lo, n_rows):
 
 @kernel
 def scan_stats(work, histogram, column):
-    """Rate the cuts of a column that has been counted in histograms, and clear the histogram."""
+    """Rate the cuts of a column whose histogram is filled, and clear the histogram."""
     lowest, highest = ZERO, work.n_codes[column] - 1
     while lowest < highest and histogram[lowest, 0] == 0.0:
         lowest += 1
@@ -300,7 +302,7 @@ def scan_stats(work, histogram, column):
 
 @kernel
 def scan_all_moments(work, column):
-    """Rate the cuts of a column of numbers at a larger node, where each side may be as small as one row."""
+    """Rate the cuts of a numeric column at a larger node, where each side may be as small as one row."""
     lo, n_rows = np.uint64(work.lo), np.uint64(work.hi - work.lo)
     if work.exact:
         fill_packed_histogram(work, work.packed_histogram, column, lo, n_rows)
@@ -312,9 +314,9 @@ def scan_all_moments(work, column):
 
 @kernel
 def scan_category_moments(work, column):
-    """Rate the splits of a column of categories in two groups along the order of their means; missing is a category.
+    """Rate the splits of a categorical column into two groups in the order of their means; missing is a category.
 
-    The best split in two groups is one of these (Fisher 1958, Breiman et al. 1984).
+    The best split into two groups is one of these (Fisher 1958, Breiman et al. 1984).
     """
     histogram, present, along, code_rows = work.histogram, work.present, work.along, work.code_rows
     n_present = count_moments(work, column)
@@ -342,8 +344,8 @@ def scan_category_moments(work, column):
 
 
 @kernel
-def list_tallied(work, column):
-    """Tally a column in words of weight and sum, and list the codes that occur; returns how many."""
+def list_counted(work, column):
+    """Fill the histogram of a column with words of weight and sum, and list the codes; returns their number."""
     histogram, present, line, rows, packed = (
         work.packed_histogram,
         work.present,
@@ -370,9 +372,9 @@ def list_tallied(work, column):
 
 @kernel
 def scan_category_packed(work, column):
-    """The same where weight and sum are whole numbers in one word, and each side may be as small as one row."""
+    """Do the same as `scan_category_moments` for whole numbers in one word, where a side may be as small as one row."""
     histogram, present, along = work.packed_histogram, work.present, work.along
-    n_present = list_tallied(work, column)
+    n_present = list_counted(work, column)
     if n_present > 1:
         for p in range(n_present):
             both = histogram[present[p]]
@@ -392,7 +394,7 @@ def scan_category_packed(work, column):
 
 @kernel
 def sum_packed(work, least, most):
-    """Weight, sum and number of the rows whose codes lie between these; both are whole numbers in one word."""
+    """Compute weight, sum and number of the rows with codes in a range, where both are whole numbers in one word."""
     near, packed = work.near_codes, work.near_packed
     both = n_rows = np.int64(0)
     for i in range(np.uint64(work.hi - work.lo)):
@@ -404,7 +406,7 @@ def sum_packed(work, least, most):
 
 @kernel
 def sum_codes(work, least, most):
-    """Weight, sum and number of the rows whose codes lie between these, in four strands, whose order is fixed."""
+    """Compute weight, sum and number of the rows with codes in a range, as four partial sums in a fixed order."""
     near, stats = work.near_codes, work.near_stats
     n_all = np.uint64(work.hi - work.lo)
     w0 = w1 = w2 = w3 = s0 = s1 = s2 = s3 = 0.0
@@ -435,7 +437,7 @@ def sum_between(work, least, most):
 
 @kernel
 def try_drawn_cut(work, column):
-    """Rate one threshold of a column of numbers, drawn at random; False if all its codes are the same."""
+    """Rate one threshold of a numeric column, drawn at random; False if all its codes are equal."""
     lowest, highest = gather_codes(work, column)
     if lowest == MISSING or (lowest == highest and not work.has_missing[column]):
         return NO
@@ -453,7 +455,7 @@ def try_drawn_cut(work, column):
 
 @kernel
 def try_drawn_group(work, column):
-    """Rate one split of a column of categories, drawn at random; False if only one occurs."""
+    """Rate one split of a categorical column, drawn at random; False if only one category occurs."""
     n_present = mark_present(work, column)
     if n_present < 2:
         return NO

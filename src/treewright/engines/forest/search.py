@@ -1,4 +1,4 @@
-"""Finding the split of one node of a forest's tree: a few columns, drawn at random, in bytes."""
+"""The search for the split of one node of a forest's tree, among a few columns drawn at random."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from treewright.runtime.jit import kernel
 
 @kernel
 def draw_column(work, c):
-    """Draw the column to be searched as number c into its place; returns it."""
+    """Draw the column that is searched as number c into its place; returns it."""
     columns = work.columns
     other = c + draw_place(work.state, len(columns) - c)
     columns[c], columns[other] = columns[other], columns[c]
@@ -22,10 +22,10 @@ def draw_column(work, c):
 
 @kernel
 def search_columns(work, score_of_node, perfect, by_class):
-    """Search as many columns as the recipe asks for, drawn at random, and more while none could be split.
+    """Search as many columns as the recipe requires, drawn at random, and more while none could be split.
 
-    `by_class` is None for the search by weights and sums, so that only one kind is compiled. Nothing beats a
-    `perfect` split, so the search ends with one.
+    `by_class` is None for the search by weights and sums, so that only one kind is compiled. No split is better than a
+    `perfect` one, so it ends the search.
     """
     n_columns = len(work.columns)
     work.best_score, work.best_above, work.best_below = -np.inf, -1.0, 1.0

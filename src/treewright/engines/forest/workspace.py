@@ -1,4 +1,4 @@
-"""What travels through the kernels that grow a forest: the table in bytes, one tree's rows, and room to work in."""
+"""The structs of the kernels that grow a forest: the table in bytes, the rows of one tree, and the workspace."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from treewright.runtime.jit import build_struct, part, replaced
 
 
 class ForestRecipe(NamedTuple):
-    """The choices that shape the trees of a forest."""
+    """The choices that define the trees of a forest."""
 
     criterion: int = GINI
     random_cuts: bool = False  # one threshold per column, drawn at random (extra trees)
@@ -44,16 +44,16 @@ RECIPE = fields_of(ForestRecipe)
 
 TABLE = [
     Field("all_codes", ("uint8", 2)),  # [column, row]
-    Field("codes_by_row", ("uint8", 2)),  # the same the other way round
+    Field("codes_by_row", ("uint8", 2)),  # transposed
     Field("all_rows", ("uint32", 1), lambda n: n.table),  # the tree's rows, those of each node next to each other
-    # per row of the table: its weight, and weight times target
+    # Per row of the table: its weight, and weight times target.
     Field("all_stats", ("float64", 2), lambda n: (n.table, 2)),
-    # the same in one word, weight in the upper half, where all are whole numbers
+    # The same in one word, weight in the upper half, if all are whole numbers.
     Field("all_packed", WHOLES, lambda n: n.table if n.classes else 0),
     Field("all_targets", REALS),  # per row of the table: class as a number, or number
     Field("is_number", FLAGS),
     Field("n_codes", WHOLES),
-    Field("code_values", ("float64", 2)),  # [column, code]: a number that stands for the code; infinity for missing
+    Field("code_values", ("float64", 2)),  # [column, code]: a number that represents the code; infinity for missing
     Field("has_missing", FLAGS),
     Field("monotonic_cst", WHOLES),  # per column 1 (rising), -1 (falling) or 0
     Field("n_classes", WHOLE),  # 0 if nodes are rated by weight and sum alone
@@ -61,8 +61,8 @@ TABLE = [
     Field("plain", FLAG),  # no monotonic columns, and leaves as small as one row
 ]
 
-# The rows of a small node and all their codes are copied next to each other, so that the tree below it is grown
-# within the fastest memory. These fields are then the copies.
+# The rows of a small node and all their codes are copied to consecutive memory, so that the subtree below is grown
+# within the cache. These fields are then the copies.
 CURRENT = [
     Field("codes", ("uint8", 2)),
     Field("rows", ("uint32", 1)),
@@ -83,15 +83,15 @@ SCRATCH = [
     Field("packed_histogram", WHOLES, lambda n: 256, zeroed=True),
     Field("code_rows", WHOLES, lambda n: 257, zeroed=True),
     Field("present", WHOLES, lambda n: 256),
-    Field("along", REALS, lambda n: 256),  # what categories are ordered by
-    Field("rank", BYTES, lambda n: 256),  # per code: its place in that order
+    Field("along", REALS, lambda n: 256),  # keys by which categories are ordered
+    Field("rank", BYTES, lambda n: 256),  # per code: its position in that order
     Field("marks", WORDS, lambda n: 4, zeroed=True),
     Field("keys", ("uint32", 1), lambda n: 64),
     Field("order", ("uint32", 1), lambda n: n.table if n.by_class else 0),  # a larger node's rows sorted by code
     Field("spare_rows", ("uint32", 1), lambda n: n.table),
-    # what the rows of the node add to its sums, in the order of the rows
+    # What the rows of the node add to its sums, in the order of the rows.
     Field("near_stats", ("float64", 2), lambda n: (n.table, 2)),
-    # the same in one word, if all are whole numbers
+    # The same in one word, if all are whole numbers.
     Field("near_packed", WHOLES, lambda n: n.table if n.classes else 0),
     Field("near_codes", BYTES, lambda n: n.table),
     Field("totals", REALS, lambda n: n.width, zeroed=True),  # class weights of the node
@@ -99,59 +99,59 @@ SCRATCH = [
     Field("right", REALS, lambda n: n.width, zeroed=True),
     Field("classes", WHOLES, lambda n: n.width),  # the classes that occur at the node
     Field("set_words", WORDS, lambda n: 4),  # of the best split: the codes on the first side
-    Field("stop", BYTES),  # set from outside to end early
+    Field("stop", BYTES),  # set from outside to stop early
 ]
 
 NODE = [
-    Field("min_weight_leaf", REAL),  # the least weight of a leaf of the tree at hand
+    Field("min_weight_leaf", REAL),  # the least weight of a leaf of the current tree
     Field("lo", WHOLE),
     Field("hi", WHOLE),
     Field("weight", REAL),
     Field("sum", REAL),
-    Field("centre", REAL),  # what targets are taken from, so that sums do not lose digits
+    Field("centre", REAL),  # subtracted from targets, so that sums do not lose digits
     Field("n_present_classes", WHOLE),
-    Field("weight_left", REAL),  # classes: the two sides of the split being rated
+    Field("weight_left", REAL),  # classes: the two sides of the current split
     Field("weight_right", REAL),
     Field("order_left", REAL),
     Field("order_right", REAL),
     Field("best_score", REAL),
-    Field("best_above", REAL),  # what it gains, as a fraction
+    Field("best_above", REAL),  # its gain, as a fraction
     Field("best_below", REAL),
     Field("best_column", WHOLE),
     Field("best_cut", WHOLE),
     Field("best_missing_left", FLAG),
     Field("best_weight", REAL),
     Field("best_sum", REAL),
-    Field("least", REAL),  # bounds of the node's answer under monotonic constraints
+    Field("least", REAL),  # bounds of the node's prediction under monotonic constraints
     Field("most", REAL),
     Field("n_waiting", WHOLE),
-    Field("waiting", ("int64", 2), lambda n: (n.table + 2, 4)),  # per node waiting: its index, lo, hi and depth
+    Field("waiting", ("int64", 2), lambda n: (n.table + 2, 4)),  # per waiting node: its index, lo, hi and depth
     Field("waiting_sums", ("float64", 2), lambda n: (n.table + 2, 4)),  # weight, sum, and the bounds
 ]
 
 # The trees that are grown one after the other in one call.
 TREES = [
-    Field("tree", WHOLE),  # which of them is growing
-    Field("node_base", WHOLE),  # where its nodes and leaves begin
+    Field("tree", WHOLE),  # the one that is growing
+    Field("node_base", WHOLE),  # the start of its nodes and leaves
     Field("leaf_base", WHOLE),
     Field("n_nodes", WHOLE),
     Field("n_leaves", WHOLE),
     Field("n_sets", WHOLE),
     Field("n_entries", WHOLE),
     Field("nodes", WORDS, lambda n: 2 * n.rows),  # see `engines.packed.walk`
-    # which of the sets a node asks, for tables with categories
+    # The set of each node, for tables with categories.
     Field("node_set", ("int32", 1), lambda n: 2 * n.rows if n.has_sets else 0),
-    # four words each: a bit per code that goes to the first child
+    # Four words each: one bit per code that goes to the first child.
     Field("sets", ("uint64", 2), lambda n: (n.rows if n.has_sets else 0, 4)),
     Field("leaf_weight", REALS, lambda n: n.rows),
     Field("leaf_rows", ("uint32", 1), lambda n: n.rows),
     Field("leaf_value", REALS, lambda n: n.rows),  # the mean target of each leaf
-    Field("leaf_spread", REALS, lambda n: 0 if n.classes else n.rows),  # numbers: the sum of squares around it
-    Field("leaf_end", WHOLES, lambda n: n.rows if n.by_class else 0),  # classes: where its entries end
+    Field("leaf_spread", REALS, lambda n: 0 if n.classes else n.rows),  # numbers: the sum of squared deviations from it
+    Field("leaf_end", WHOLES, lambda n: n.rows if n.by_class else 0),  # classes: the end of its entries
     Field("entry_class", ("uint16", 1), lambda n: n.rows if n.by_class else 0),
     Field("entry_share", REALS, lambda n: n.rows if n.by_class else 0),
-    Field("gains", ("float64", 2), lambda n: (n.trees, n.columns)),  # per tree and column: what its splits gained
-    Field("ends", ("int64", 2), lambda n: (n.trees, 4)),  # per tree: where its nodes, leaves, sets and entries end
+    Field("gains", ("float64", 2), lambda n: (n.trees, n.columns)),  # per tree and column: the gains of its splits
+    Field("ends", ("int64", 2), lambda n: (n.trees, 4)),  # per tree: the ends of its nodes, leaves, sets and entries
 ]
 
 FIELDS = RECIPE + TABLE + CURRENT + SCRATCH + NODE + TREES
@@ -167,14 +167,14 @@ NODE_WEIGHT, NODE_SUM, NODE_LEAST, NODE_MOST = range(4)
 
 @replaced(lambda: build_struct("ForestWork", [field[:2] for field in FIELDS]))
 def new_work() -> Any:
-    """An empty struct with the fields of FIELDS."""
+    """Return an empty struct with the fields of FIELDS."""
     return SimpleNamespace()
 
 
 if TYPE_CHECKING:
     ForestArrays = Any
 else:
-    # The arrays as they come in from Python, which makes all of them.
+    # The arrays as Python passes them, which allocates all of them.
     ForestArrays = namedtuple("ForestArrays", [field.name for field in ARRAYS])
 
 
@@ -184,7 +184,7 @@ take_recipe = write_take("take_recipe", RECIPE)
 
 @part
 def open_work(arrays, recipe, n_classes, exact):
-    """The struct for growing one tree of a forest."""
+    """Create the struct for growing one tree of a forest."""
     work = new_work()
     take_arrays(work, arrays)
     take_recipe(work, recipe)
@@ -201,35 +201,35 @@ def open_work(arrays, recipe, n_classes, exact):
     return work
 
 
-# Most rows of a small node, and the memory that its codes may take: the fastest, or the second fastest for tables that
-# are far larger than that.
+# Most rows of a small node, and the memory that its codes may use: the first-level cache, or the second-level cache for
+# tables that are far larger than it.
 MAX_BLOCK_ROWS, MAX_BLOCK_BYTES = 1024, 24 << 10
 MAX_LARGE_BLOCK_ROWS, MAX_LARGE_BLOCK_BYTES = 16384, 400 << 10
 LARGE_TABLE = 1 << 23
 
 
 def block_size(n_columns: int, n_rows: int) -> int:
-    """How many rows fit into a block whose codes stay in fast memory."""
+    """Return the number of rows that fit into a block whose codes remain in the cache."""
     if n_columns * n_rows > LARGE_TABLE:
         return min(max(MAX_LARGE_BLOCK_BYTES // n_columns, 128), MAX_LARGE_BLOCK_ROWS)
     return min(max(MAX_BLOCK_BYTES // n_columns, 128), MAX_BLOCK_ROWS)
 
 
 class Sizes(NamedTuple):
-    """What the sizes of arrays follow from."""
+    """The numbers from which the sizes of arrays follow."""
 
     table: int  # rows of the table
-    rows: int  # of all trees
+    rows: int  # rows of all trees
     trees: int
     columns: int
     classes: int  # 0 for numbers
-    by_class: bool  # the weight of every class is kept
+    by_class: bool  # whether the weight of every class is kept
     block: int  # rows of a block
     has_sets: bool  # some columns are categorical
 
     @property
     def width(self) -> int:
-        """Numbers that a distribution has."""
+        """Return the number of values of a distribution."""
         return max(self.classes if self.by_class else 0, 1)
 
 
@@ -243,11 +243,9 @@ def make_workspace(
     monotonic_cst: np.ndarray,
     stop: np.ndarray,
 ) -> Any:
-    """The arrays for growing so many trees in one call.
+    """Allocate the arrays for growing so many trees in one call.
 
-    `n_targets` is the number of classes, or 0 for numbers.
-
-    Pages that are never touched cost nothing.
+    `n_targets` is the number of classes, or 0 for numbers. Memory pages that are never touched cost nothing.
     """
     codes, bins = table.codes, table.bins
     n_columns, n_table = codes.shape

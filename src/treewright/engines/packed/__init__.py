@@ -1,1 +1,1 @@
-"""Trees with one word per node, as forests and boosting keep them: walking and leaf masks."""
+"""Trees with one word per node, which forests and boosting share: descent by walking or by leaf masks."""

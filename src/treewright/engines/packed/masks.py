@@ -1,9 +1,9 @@
-"""Answers of small trees without walking: which leaves are left is kept in the bits of a word.
+"""Predictions of small trees without walking: the leaves that remain possible are the bits of a word.
 
-After QuickScorer (Lucchese and others 2015). The leaves of a tree are numbered from left to right. A test that sends a
-row to the second side rules out the leaves of the first, and the leaf of a row is the first that no test has ruled out.
-For each column that a tree asks for, a table has for every code the leaves that all its tests together leave, so a row
-takes one load per column rather than one per level, and none waits for another.
+The method is based on QuickScorer (Lucchese and others 2015). The leaves of a tree are numbered from left to right. A
+test that sends a row to the second side excludes the leaves of the first side. The leaf of a row is the first one that
+no test excludes. For each column that a tree uses, a table has one mask per code: the leaves that remain after all
+tests of this column. A row needs one load per column rather than one per level, and no load waits for another.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from treewright.engines.packed.walk import (
 )
 from treewright.runtime.jit import entry, kernel, replaced
 
-# Trees of more leaves are walked.
+# Trees with more leaves are walked.
 MOST_LEAVES = 64
 
-# Rows whose codes and leaves stay in the fastest memory while a tree answers for them.
+# Rows whose codes and leaves remain in the first-level cache while a tree predicts them.
 ROWS_NEAR = 512
 
 ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -51,7 +51,7 @@ def _build_first_bit() -> Any:
 
 @replaced(_build_first_bit)
 def first_bit(word: Any) -> Any:
-    """The place of the lowest bit that is set."""
+    """Return the position of the lowest bit that is set."""
     number = int(word)
     return np.uint64((number & -number).bit_length() - 1)
 
@@ -75,7 +75,7 @@ def predict_by_masks(
     order,
     waiting,
 ):
-    """Add up the answers of all trees, in their order, for the rows first to last-1."""
+    """Add up the predictions of all trees, in their order, for the rows first to last-1."""
     for tree in range(len(node_start) - 1):
         n_columns = fill_tables(nodes, node_start[tree], node_set, sets, tables, columns, place_of, order, waiting)
         base = np.uint64(leaf_start[tree])
@@ -92,14 +92,14 @@ def predict_by_masks(
 
 @kernel
 def keep_leaves(codes, at, size, table, left):
-    """Rule out leaves by one column."""
+    """Exclude leaves by one column."""
     for k in range(size):
         left[k] &= table[codes[at + k]]
 
 
 @entry
 def turn_codes(codes, first, last, near):
-    """The codes of some rows column after column."""
+    """Transpose the codes of some rows, so that each column is contiguous."""
     n_columns = np.uint64(codes.shape[1])
     for begin in range(np.uint64(first), np.uint64(last), np.uint64(64)):
         end = min(begin + np.uint64(64), np.uint64(last))
@@ -110,13 +110,14 @@ def turn_codes(codes, first, last, near):
 
 @kernel
 def fill_tables(nodes, root, node_set, sets, tables, columns, place_of, order, waiting):
-    """For each column that a tree asks for and every code: the leaves that its tests leave; returns how many columns.
+    """Compute the masks of each column that a tree uses, one per code; returns the number of columns.
 
-    `order` becomes the leaf at each place from left to right, `columns` the columns of the tables. `place_of` is -1 for
-    all columns before and after.
+    The result is in `tables`, `columns` and `order`. `columns` contains the column of each table. `order` contains the
+    leaf at each position from left to right. All entries of `place_of` are -1 before and after the call.
     """
     n_columns = n_leaves = ZERO
-    # A node comes twice: to begin its first side, and when all leaves of that are numbered, to begin its second.
+    # A node is visited twice: first to start its first side, and again to start its second side when all leaves of the
+    # first side have a number.
     waiting[0, 0], waiting[0, 1] = 0, -1
     n_waiting = np.int64(1)
     while n_waiting > 0:
@@ -148,7 +149,7 @@ def fill_tables(nodes, root, node_set, sets, tables, columns, place_of, order, w
 
 @kernel
 def rule_out(word, root, node, node_set, sets, table, leaves):
-    """Take leaves from all codes that a test sends to its second side."""
+    """Remove leaves from the masks of all codes that a test sends to its second side."""
     is_set = len(node_set) > 0 and word & IS_SET != np.uint64(0)
     cut = (word >> CUT_SHIFT) & BYTE_MASK
     for code in range(256):

@@ -1,4 +1,4 @@
-"""Predictions of many trees for rows in bytes: by walking, or by leaf masks where trees are small."""
+"""Predictions of many trees for rows in bytes, by walking or, for small trees, by leaf masks."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from treewright.engines.packed.walk import BLOCK, predict_block, walk
 from treewright.runtime.forms import Run
 from treewright.runtime.threads import run_parallel
 
-# Rows that are sent down all trees together; their codes stay in fast memory meanwhile.
+# Rows that are sent down all trees together, so that their codes remain in the cache.
 ROWS_AT_ONCE = 4096
 
 
-# Small trees answer for this many rows at a time, and only where there are enough rows to make their tables for.
+# Number of rows per block for leaf masks, and the least number of rows for which their tables pay off.
 ROWS_BY_MASKS, MIN_ROWS_FOR_MASKS = 1 << 14, 256
 
 
 def sum_predictions(
     run: Run, codes: np.ndarray, trees: PackedTrees, majority: bool, n_threads: int, bags: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """What the trees answer for each coded row, added up, and how many answered."""
+    """Sum up the predictions of the trees for each encoded row, and count the trees that predict it."""
     n_rows = len(codes)
     out = np.zeros((n_rows, trees.n_outputs))
     n_predictions = np.zeros(n_rows, np.int64)
@@ -61,12 +61,12 @@ def sum_predictions(
 
 
 def _has_small_trees(trees: PackedTrees) -> bool:
-    """Can the leaves of every tree be told by the bits of a word?"""
+    """Do the leaves of every tree fit into the bits of one word?"""
     return len(trees.leaf_end) == 0 and int(np.diff(trees.leaf_start).max(initial=0)) <= MOST_LEAVES
 
 
 def _predict_by_masks(run: Run, codes: np.ndarray, trees: PackedTrees, n_threads: int, out: np.ndarray) -> None:
-    """The same for small trees, without walking."""
+    """Do the same as `sum_predictions` for small trees, by leaf masks."""
     n_rows, n_columns = codes.shape
     size = ROWS_BY_MASKS if n_threads < 2 else min(ROWS_BY_MASKS, -(-n_rows // n_threads))
 
@@ -97,7 +97,7 @@ def _predict_by_masks(run: Run, codes: np.ndarray, trees: PackedTrees, n_threads
 
 
 def leaves_of_rows(run: Run, codes: np.ndarray, trees: PackedTrees, n_threads: int) -> np.ndarray:
-    """The leaf of each coded row in each tree."""
+    """Return the leaf of each encoded row in each tree."""
     n_rows, n_trees = len(codes), trees.n_trees
     leaves = np.empty((n_trees, n_rows), np.uint32)
 

@@ -1,4 +1,4 @@
-"""Trees with one word per node, as arrays: as they leave an engine, and as rows walk down them."""
+"""Trees with one word per node, as arrays: as an engine returns them, and as descent needs them."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 
 @dataclass(frozen=True)
 class GrownTrees:
-    """Some trees as they leave an engine, one after the other; see `tree.Forest` for what each array means."""
+    """Consecutive trees as an engine returns them; `tree.Forest` explains the arrays."""
 
-    ends: np.ndarray  # where the nodes, leaves, sets and entries of each tree end
+    ends: np.ndarray  # the ends of the nodes, leaves, sets and entries of each tree
     nodes: np.ndarray
     node_set: np.ndarray
     sets: np.ndarray
@@ -27,7 +27,7 @@ class GrownTrees:
 
 
 class PackedTrees(NamedTuple):
-    """What a row meets on its way down all trees; see `tree.Forest` for what each array means."""
+    """The arrays that descent through all trees needs; `tree.Forest` explains them."""
 
     nodes: np.ndarray
     node_start: np.ndarray
@@ -38,7 +38,7 @@ class PackedTrees(NamedTuple):
     leaf_end: np.ndarray
     entry_class: np.ndarray
     entry_share: np.ndarray
-    n_outputs: int  # classes whose shares a leaf holds, or 1
+    n_outputs: int  # number of classes whose shares a leaf holds, or 1
 
     @property
     def n_trees(self) -> int:

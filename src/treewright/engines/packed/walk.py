@@ -1,7 +1,7 @@
-"""Sending coded rows down the trees of a forest.
+"""Kernels that send encoded rows down the trees of a forest.
 
 A node is one word: its first child (the second is next to it) in the upper 32 bits, its column in the next 16, the last
-code of the first side in 8, and what kind of node it is in the lowest 8. A leaf has its number in the child's place.
+code of the first side in 8, and the kind of the node in the lowest 8. A leaf has its number instead of the child.
 """
 
 from __future__ import annotations
@@ -17,18 +17,19 @@ CUT_SHIFT = np.uint64(8)
 COLUMN_MASK = np.uint64(0xFFFF)
 BYTE_MASK = np.uint64(0xFF)
 
-# The lowest bits of a node. A code of 255 (missing) that is moved up by one becomes 0, and so goes to the first child.
+# The lowest bits of a node. The code 255 (missing) becomes 0 if it is incremented by one, and then goes to the first
+# child.
 MOVED_UP = np.uint64(1)
 IS_SET = np.uint64(2)
 IS_LEAF = np.uint64(4)
 
-# Rows that walk at the same time: their steps do not wait for each other.
+# Rows that walk at the same time, so that their steps do not wait for each other.
 BLOCK = 256
 
 
 @kernel
 def pack_split(child, column, cut, missing_left):
-    """The node of a threshold split."""
+    """Return the node of a threshold split."""
     moved = np.uint64(1 if missing_left else 0)
     low = ((np.uint64(cut) + moved) << CUT_SHIFT) | moved
     return (np.uint64(child) << CHILD_SHIFT) | (np.uint64(column) << COLUMN_SHIFT) | low
@@ -36,7 +37,7 @@ def pack_split(child, column, cut, missing_left):
 
 @kernel
 def pack_set(child, column):
-    """The node of a split by a set of categories."""
+    """Return the node of a split by a set of categories."""
     return (np.uint64(child) << CHILD_SHIFT) | (np.uint64(column) << COLUMN_SHIFT) | IS_SET
 
 
@@ -47,15 +48,16 @@ def pack_leaf(leaf):
 
 @entry
 def walk(codes, first, last, nodes, root, node_set, sets, at, active):
-    """Write into `at` the leaf of each of the rows first to last-1 in the tree whose root is given."""
+    """Write into `at` the leaf of each of the rows first to last-1 in the tree with this root."""
     walk_tree(codes, first, last, nodes, root, node_set, sets, at, active)
 
 
 @kernel
 def walk_tree(codes, first, last, nodes, root, node_set, sets, at, active):
-    """Send rows down one tree: row r ends in leaf at[r - first]. Children and leaves are counted from the tree's first.
+    """Send rows down one tree; row r ends in leaf at[r - first].
 
-    A block of rows takes a step each, then those that are not at a leaf the next.
+    Children and leaves are numbered relative to the first of the tree. All rows of a block take one step each, then all
+    rows that are not at a leaf take the next step.
     """
     has_sets = len(node_set) > 0
     root = np.uint64(root)
@@ -89,7 +91,7 @@ def walk_tree(codes, first, last, nodes, root, node_set, sets, at, active):
 
 @kernel
 def add_moment(out, place, value, majority):
-    """Add what a leaf of two classes or of numbers answers: its value, or one vote."""
+    """Add the prediction of a leaf of two classes or of numbers: its value, or one vote."""
     if majority:
         out[place, 0] += 1.0 if value > 0.5 else 0.0
     else:
@@ -98,7 +100,7 @@ def add_moment(out, place, value, majority):
 
 @kernel
 def add_classes(out, place, first, last, entry_class, entry_share, majority):
-    """Add what a leaf of several classes answers: their shares, or one vote for the largest, the first of equals."""
+    """Add the prediction of a leaf of several classes: their shares, or one vote for the first largest share."""
     if not majority:
         for e in range(first, last):
             out[place, entry_class[e]] += entry_share[e]
@@ -132,10 +134,10 @@ def predict_block(
     at,
     active,
 ):
-    """Add up the answers of all trees, in their order, for the rows first to last-1.
+    """Add up the predictions of all trees, in their order, for the rows first to last-1.
 
-    With `bags` (a line per tree with a bit per row that was in its bag) only trees that have not seen a row answer;
-    `n_predictions` then counts them.
+    `bags` has one line per tree with one bit per row that was in its bag. If it is given, a tree predicts only rows
+    outside of its bag, and `n_predictions` counts the trees of each row.
     """
     for tree in range(len(node_start) - 1):
         walk_tree(codes, first, last, nodes, node_start[tree], node_set, sets, at, active)
@@ -157,8 +159,11 @@ def in_bag(bags, tree, row):
 
 
 @entry
-def leads_astray(nodes, node_start, leaf_start, node_set, n_sets, n_columns):
-    """Does any node lead out of its tree, to a column or a set that is not there? So a walk would leave its arrays."""
+def has_invalid_node(nodes, node_start, leaf_start, node_set, n_sets, n_columns):
+    """Does any node refer to a node outside of its tree, or to a column or a set that does not exist?
+
+    A walk would then leave its arrays.
+    """
     for tree in range(len(node_start) - 1):
         first, n_nodes = node_start[tree], node_start[tree + 1] - node_start[tree]
         n_leaves = leaf_start[tree + 1] - leaf_start[tree]

@@ -285,7 +285,7 @@ class Rounds:
             loss.fill(self.scores, self.rows.targets, self.weights, rows, self.gradients, self.hessians)
 
         if loss.goes_row_by_row:
-            self.booster.each_part(fill)
+            self.booster.run_ranges(fill)
         else:
             fill(0, n_rows)
         loss.check_filled(self.gradients, self.hessians)

@@ -151,7 +151,7 @@ def as_rows(weights: np.ndarray) -> np.ndarray:
 
 def predictions_in_values(member: TreeLearner, values: np.ndarray) -> np.ndarray:
     """What a tree answers for rows that have been read: the place of a class in `classes_`, or a number."""
-    from treewright.tree.grow import predictions_of
+    from treewright.tree.descent import predictions_of
 
     predictions = predictions_of(member.tree_, values)
     if not member.tree_.target.is_classes:

@@ -80,13 +80,13 @@ class TreeLearner(TableLearner):
 
     def apply(self, X: Any) -> np.ndarray:
         """The index of the leaf that each row reaches."""
-        from treewright.tree.grow import leaves_of
+        from treewright.tree.descent import leaves_of
 
         check_is_fitted(self)
         return leaves_of(self.tree_, self._read_rows(X))
 
     def _predict_rows(self, values: np.ndarray) -> np.ndarray:
-        from treewright.tree.grow import predictions_of
+        from treewright.tree.descent import predictions_of
 
         return predictions_of(self.tree_, values)
 

@@ -433,8 +433,8 @@ def settle_missing(
         find_level_surrogates,
         gather_level_surrogates,
         lines_of,
-        part_lines,
         rows_of,
+        select_lines,
     )
 
     run, data = _code(training)
@@ -451,12 +451,12 @@ def settle_missing(
         way[rows] = np.where(is_known, np.searchsorted(ends, rule.branch[rows], side="right"), n_ways)
         level_surrogates = find_level_surrogates(run, data, own_lines, way, n_ways, rule.place)
         found[node], missing_branch[node] = level_surrogates, level_surrogates.heaviest
-        way[rows] = level_surrogates.settle(training.values[rows], way[rows], n_ways)
+        way[rows] = level_surrogates.branches_of_rows(training.values[rows], way[rows], n_ways)
         settled[rows] = ends[way[rows]] - 1  # the branch, where a leaf follows
         for b in np.flatnonzero(n_children[first : first + n_ways]).tolist():
             taken = np.zeros(len(way), dtype=bool)
             taken[rows[way[rows] == b]] = True
-            lines[first + b] = part_lines(own_lines, taken)
+            lines[first + b] = select_lines(own_lines, taken)
     surrogates, words = gather_level_surrogates(found, [1] * len(spans), 0)
     return Settled(settled, missing_branch, take_surrogates(surrogates), words)
 

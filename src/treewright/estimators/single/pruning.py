@@ -20,7 +20,7 @@ from treewright.estimators.single.specification import FittedTree, Pruning, Tree
 from treewright.estimators.weights import altered_priors, read_weights, weigh_classes
 from treewright.table import read_classes, read_like, read_numbers
 from treewright.tree import Node, Tree
-from treewright.tree.grow import leaves_of
+from treewright.tree.descent import leaves_of
 from treewright.tree.pruning import methods
 from treewright.tree.pruning.complexity import ComplexityTable
 from treewright.tree.pruning.complexity import complexity_table as table_of

@@ -1,4 +1,4 @@
-"""The nested trees of a binary tree as R's rpart tells them: complexity, splits and relative error."""
+"""The nested trees of a binary tree in the terms of R's rpart: complexity, splits and relative error."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from treewright.tree.tree import SplitKind, Tree
 
 @dataclass(frozen=True)
 class ComplexityTable:
-    """rpart's table of nested trees, from the root to the largest: a line each.
+    """rpart's table of nested trees, from the root to the largest, with one line each.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class ComplexityTable:
         return len(self.cp)
 
     def as_dict(self) -> dict[str, np.ndarray]:
-        """The table by columns, for a frame or a plot."""
+        """Return the table by columns, for a frame or a plot."""
         return {"cp": self.cp, "splits": self.splits, "relative_error": self.relative_error}
 
     def __str__(self) -> str:
@@ -40,11 +40,11 @@ class ComplexityTable:
 
 
 def complexities_like_rpart(tree: Tree, ccp_alpha: float, risks: np.ndarray) -> np.ndarray:
-    """The complexity that rpart gives each node of a binary tree, 0 where it stops before.
+    """Compute rpart's complexity of each node of a binary tree, which is 0 where it stops before.
 
-    rpart settles it while the tree grows: a node is given up when what its subtree can gain at best is not worth
-    `ccp_alpha`, and of the nodes below a son only the son itself is tried as a leaf. So its figures are those of the
-    weakest link except where only a part of a son's subtree should go first.
+    rpart computes it while the tree grows. It abandons a node if the largest possible gain of its subtree is not worth
+    `ccp_alpha`. Of the nodes below a son, only the son itself is tried as a leaf. Its figures are therefore those of
+    the weakest link, except where only a part of a son's subtree should be pruned first.
     """
     complexity = np.zeros(tree.n_nodes)
     complexity[0] = risks[0]
@@ -66,14 +66,14 @@ def complexities_like_rpart(tree: Tree, ccp_alpha: float, risks: np.ndarray) -> 
             complexity[right] = min(gained, complexity[node]) - ccp_alpha
             waiting += [(node, 2), (right, 0)]
         else:
-            _settle_complexity(node, left, right, complexity, risks, best_risk, n_splits)
+            _update_complexity(node, left, right, complexity, risks, best_risk, n_splits)
             if complexity[node] <= ccp_alpha:
                 best_risk[node], n_splits[node] = risks[node], 0
     return complexity
 
 
 def _sons(tree: Tree, node: int) -> tuple[int, int]:
-    """The children as rpart orders them: the one with the lower mean (of the class numbers) is the left."""
+    """Return the children in the order of rpart: the one with the lower mean (of the class numbers) is the left."""
     first = int(tree.first_child[node])
     if tree.kind[node] == SplitKind.LEAF:
         return -1, -1
@@ -85,7 +85,7 @@ def _sons(tree: Tree, node: int) -> tuple[int, int]:
     return (first, first + 1) if means[0] < means[1] else (first + 1, first)
 
 
-def _settle_complexity(
+def _update_complexity(
     node: int,
     left: int,
     right: int,
@@ -94,32 +94,32 @@ def _settle_complexity(
     best_risk: np.ndarray,
     n_splits: np.ndarray,
 ) -> None:
-    """What a split is worth per leaf, after sons that are worth less have become leaves."""
+    """Compute the gain of a split per leaf, after sons with a lower gain have become leaves."""
     risk = {left: best_risk[left], right: best_risk[right]}
     splits = {left: n_splits[left], right: n_splits[right]}
 
-    def worth() -> float:
+    def gain_per_leaf() -> float:
         return float((risks[node] - risk[left] - risk[right]) / (splits[left] + splits[right] + 1))
 
     weaker, stronger = (left, right) if complexity[right] > complexity[left] else (right, left)
-    if worth() > complexity[weaker]:
+    if gain_per_leaf() > complexity[weaker]:
         risk[weaker], splits[weaker] = risks[weaker], 0
-        if worth() > complexity[stronger]:
+        if gain_per_leaf() > complexity[stronger]:
             risk[stronger], splits[stronger] = risks[stronger], 0
-    complexity[node] = worth()
+    complexity[node] = gain_per_leaf()
     best_risk[node] = risk[left] + risk[right]
     n_splits[node] = splits[left] + splits[right] + 1
 
 
 def complexity_table(tree: Tree, cp: float) -> ComplexityTable:
-    """The nested trees of a binary tree as rpart tells them, down to a least complexity."""
+    """Return the nested trees of a binary tree in the terms of rpart, down to a least complexity."""
     risks = node_risks(tree, "error")
     root = float(risks[0])
     ccp_alpha = cp * root
     complexity = complexities_like_rpart(tree, ccp_alpha, risks)
     if complexity[0] <= ccp_alpha or root <= 0.0:
         return ComplexityTable(np.array([complexity[0] / root if root else cp]), np.array([0]), np.array([1.0]))
-    # A node is worth no more than the one above it.
+    # The complexity of a node is at most that of its parent.
     split = np.zeros(tree.n_nodes, dtype=bool)
     for level in levels_of(tree):
         for node in level[tree.kind[level] != SplitKind.LEAF]:

@@ -1,4 +1,4 @@
-"""Pruning: from a tree to a smaller one. Each method decides which nodes become leaves; `cut` makes the new tree."""
+"""Pruning methods: each decides which nodes of a tree become leaves, and `cut` makes the smaller tree."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from functools import partial
 import numpy as np
 
 from treewright.engines.criteria import CODES, class_impurity
-from treewright.tree.grow import land, leaves_of, predictions_of
+from treewright.tree.descent import descend_rows, leaves_of, predictions_of
 from treewright.tree.tree import Node, SplitKind, Tree
 
-# Prices closer than this share of the root's risk are one step of the pruning sequence.
+# Alphas closer than this share of the root's risk are one step of the pruning sequence.
 SAME_PRICE = 1e-12
 
 
 def cut(tree: Tree, at: np.ndarray) -> Tree:
-    """The tree with these nodes as leaves; `at` is a flag per node."""
+    """Return the tree with these nodes as leaves; `at` is a flag per node."""
     keep = np.zeros(tree.n_nodes, dtype=bool)
     keep[0] = True
     for level in levels_of(tree)[1:]:
@@ -50,7 +50,7 @@ def cut(tree: Tree, at: np.ndarray) -> Tree:
 
 
 def collapse(tree: Tree) -> Tree:
-    """Make a leaf of every node below which all leaves give its answer."""
+    """Make every node a leaf if all leaves below it have its prediction."""
     prediction = tree.label if tree.target.is_classes else tree.value[:, 0]
     same = np.ones(tree.n_nodes, dtype=bool)
     for level in reversed(levels_of(tree)[1:]):
@@ -60,49 +60,50 @@ def collapse(tree: Tree) -> Tree:
 
 
 def prune_where(tree: Tree, rule: Callable[[Node], bool]) -> Tree:
-    """Make a leaf of every node for which a rule of one's own holds."""
+    """Make every node a leaf for which the rule of the caller is true."""
     return cut(tree, np.array([bool(rule(tree.node(index))) for index in range(tree.n_nodes)]))
 
 
 def prune_by_reduced_error(tree: Tree, values: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> Tree:
-    """Make a leaf of every node that is at least as good as its subtree on rows the tree was not grown from.
+    """Make every node a leaf that is at least as good as its subtree on rows that the tree was not grown from.
 
-    `targets` are class labels, or numbers; `values` as `table.read_like` returns them. From the leaves up
-    (Quinlan 1987).
+    `targets` are class labels or numbers, and `values` are as `table.read_like` returns them. The nodes are visited
+    from the leaves up (Quinlan 1987).
     """
-    landed = land(tree, values)
-    nodes, targets, weights = landed.nodes, targets[landed.rows], weights[landed.rows] * landed.parts
+    reached = descend_rows(tree, values)
+    nodes, targets, weights = reached.nodes, targets[reached.rows], weights[reached.rows] * reached.fractions
     if tree.target.is_classes:
         counts = np.zeros((tree.n_nodes, len(tree.target.classes)))
         np.add.at(counts, (nodes, targets), weights)
         lost = (_sum_upwards(tree, counts) * _cost_matrix(tree)[:, tree.label].T).sum(axis=1)
         slack = 1e-6 * float(weights.mean())
     else:
-        # Squared error of a node's answer m on its rows: sum of w (y - m)^2, from the sums of w, wy and wyy, all taken
-        # from the root's mean.
+        # Squared error of a node's prediction m on its rows: sum of w (y - m)^2, from the sums of w, wy and wyy. All
+        # targets are relative to the root's mean.
         centred, mean = targets - tree.value[0, 0], tree.value[:, 0] - tree.value[0, 0]
         sums = np.zeros((tree.n_nodes, 3))
         np.add.at(sums, nodes, np.column_stack([weights, weights * centred, weights * centred**2]))
         sums = _sum_upwards(tree, sums)
         lost = sums[:, 2] - 2 * mean * sums[:, 1] + mean**2 * sums[:, 0]
         slack = 1e-9 * float(lost[0])
-    # A row may stop at an inner node, which then answers in any case.
+    # A row can stop at an inner node, which then predicts it in any case.
     stopped = np.where(tree.kind[nodes] != SplitKind.LEAF, loss_at(tree, targets, weights)(nodes), 0.0)
     own = np.bincount(nodes, stopped, minlength=tree.n_nodes)
     return cut(tree, _no_worse_as_leaf(tree, lost, slack=slack, own=own))
 
 
 def collapse_by_errors(tree: Tree) -> Tree:
-    """Make a leaf of every node whose leaves are not better than itself on the training rows, as C4.5 always does."""
+    """Make every node a leaf whose leaves are not better than itself on the training rows, as C4.5 always does."""
     errors = training_errors(tree)
     below = _sum_upwards(tree, np.where(tree.kind == SplitKind.LEAF, errors, 0.0))
     return cut(tree, below >= errors - 0.001)
 
 
 def training_errors(tree: Tree) -> np.ndarray:
-    """Weight of the training rows at each node that are not of its class, or what they cost.
+    """Compute the weight of the training rows at each node that are not of its class, or their cost.
 
-    Rows that went whole down several branches count in each for its share only, so that nodes can be compared.
+    Rows that went down several branches with their full weight count in each with its share only, so that nodes can be
+    compared.
     """
     if tree.misclassification_costs is not None:
         return np.asarray((tree.distribution @ tree.misclassification_costs).min(axis=1)) * tree.scale
@@ -115,7 +116,7 @@ R8_DEVIATES = (4.0, 3.09, 2.58, 2.33, 1.65, 1.28, 0.84, 0.25, 0.00)
 
 
 def error_bounds(confidence: float, variant: str = "j48") -> tuple[float, float, float]:
-    """What `growth.raising.extra_errors` needs: the confidence, its normal deviate, and the share where all is wrong.
+    """Return the bounds for `raising.extra_errors`: confidence, normal deviate, and the share `all_wrong`.
 
     >>> error_bounds(0.25, "c4.5r8")
     (0.25, 0.6925, 0.67)
@@ -126,12 +127,12 @@ def error_bounds(confidence: float, variant: str = "j48") -> tuple[float, float,
         return confidence, float(np.interp(confidence, R8_CONFIDENCES, R8_DEVIATES)), 0.67
     confidence = float(np.float32(confidence))
     if confidence <= 0.0:
-        return 0.0, 1e9, 1.0  # as far as a bound can go: all wrong
+        return 0.0, 1e9, 1.0  # the extreme bound: all wrong
     return confidence, NormalDist().inv_cdf(1.0 - confidence) if confidence <= 0.5 else 0.0, 1.0
 
 
 def extra_errors(n: float, errors: float, confidence: float, variant: str = "j48") -> float:
-    """Errors to be added to those seen among n rows for an upper bound at this confidence.
+    """Return the errors to add to those observed among n rows for an upper bound at this confidence.
 
     >>> round(extra_errors(14, 0, 0.25), 6), round(extra_errors(100, 10, 0.25), 6)
     (1.319869, 2.749611)
@@ -142,7 +143,7 @@ def extra_errors(n: float, errors: float, confidence: float, variant: str = "j48
 
 
 def prune_by_estimated_error(tree: Tree, confidence: float, variant: str = "j48") -> Tree:
-    """C4.5's error-based pruning by subtree replacement: compare upper bounds of the error (Quinlan 1993)."""
+    """Prune as C4.5 does, by subtree replacement and upper bounds of the error (Quinlan 1993)."""
     errors = training_errors(tree)
     weights = tree.weight * tree.scale
     bounds = np.array(
@@ -153,21 +154,21 @@ def prune_by_estimated_error(tree: Tree, confidence: float, variant: str = "j48"
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Training rows as a tree reads them: values, class labels and weights."""
+    """The training rows of a tree: values, class labels and weights."""
 
     values: np.ndarray
     labels: np.ndarray
     weights: np.ndarray
 
 
-# What the kernel of pruning keeps beside the arrays of the tree.
-ROOM_TO_PRUNE = ("last_below", "estimate", "counts")
+# The arrays of the pruning kernel in addition to those of the tree.
+PRUNING_ARRAYS = ("last_below", "estimate", "counts")
 
 
 def prune_and_raise(tree: Tree, rows: Rows, confidence: float, variant: str = "j48") -> Tree:
-    """C4.5's error-based pruning with subtree raising: the largest branch may take the place of its parent.
+    """Prune as C4.5 does with subtree raising: the largest branch can replace its parent.
 
-    `rows` are those the tree was grown from.
+    `rows` are the training rows of the tree.
     """
     from treewright.runtime.forms import choose_form
     from treewright.tree.pruning.raising import GrowingTree
@@ -177,15 +178,15 @@ def prune_and_raise(tree: Tree, rows: Rows, confidence: float, variant: str = "j
     widest, depth = int(tree.n_children.max()) + 2, tree.depth + 2
     n_categories = np.array([len(column.categories) for column in tree.columns], dtype=np.int64)
     table = (np.ascontiguousarray(rows.values), rows.labels.astype(np.int64), n_categories)
-    names = [name for name in GrowingTree._fields if name not in ROOM_TO_PRUNE]
+    names = [name for name in GrowingTree._fields if name not in PRUNING_ARRAYS]
     complete = not np.isnan(rows.values[:, np.unique(tree.column[tree.column >= 0])]).any()
-    room = 4 * n_rows
+    capacity = 4 * n_rows
     while True:
         own = {name: np.array(getattr(tree, name)) for name in names}
         last_below = tree.threshold + tree.tolerance
-        room_of_nodes = {"last_below": last_below, "estimate": np.zeros(tree.n_nodes), "counts": np.zeros(n_classes)}
-        mutable = GrowingTree(**own, **room_of_nodes)
-        arena = (np.empty(room, np.int64), np.empty(room), np.empty(room, np.int32))
+        pruning_arrays = {"last_below": last_below, "estimate": np.zeros(tree.n_nodes), "counts": np.zeros(n_classes)}
+        mutable = GrowingTree(**own, **pruning_arrays)
+        arena = (np.empty(capacity, np.int64), np.empty(capacity), np.empty(capacity, np.int32))
         arena[0][:n_rows], arena[1][:n_rows] = np.arange(n_rows), rows.weights
         branches = (np.empty(widest), np.empty(widest, np.int64), np.empty(widest), np.empty(widest, np.int64))
         stack = tuple(np.empty(depth * widest, np.int64) for _ in range(3))
@@ -196,11 +197,11 @@ def prune_and_raise(tree: Tree, rows: Rows, confidence: float, variant: str = "j
             table, mutable, arena, branches, stack, frames, starts, bounds, np.bool_(complete), np.int64(n_rows)
         ):
             return _rebuilt(tree, mutable._asdict())
-        room *= 2
+        capacity *= 2
 
 
 def _rebuilt(tree: Tree, arrays: dict[str, np.ndarray]) -> Tree:
-    """A tree of the nodes that can still be reached; what a raised split gained is worked out anew."""
+    """Build a tree from the nodes that can still be reached; the gains of raised splits are computed again."""
     first_child, n_children = arrays["first_child"], arrays["n_children"]
     levels = [np.zeros(1, dtype=np.int64)]
     while len(levels[-1]):
@@ -211,7 +212,7 @@ def _rebuilt(tree: Tree, arrays: dict[str, np.ndarray]) -> Tree:
     place = np.zeros(tree.n_nodes, dtype=np.int64)
     place[order] = np.arange(len(order))
     leaf = n_children[order] == 0
-    kept = {name: arrays[name][order] for name in arrays if name not in ("category_sets", *ROOM_TO_PRUNE)}
+    kept = {name: arrays[name][order] for name in arrays if name not in ("category_sets", *PRUNING_ARRAYS)}
     for name, value in (("column", -1), ("threshold", math.nan), ("missing_branch", 0), ("set_start", -1), ("gain", 0)):
         kept[name] = np.where(leaf, np.array(value, kept[name].dtype), kept[name])
     kept["first_child"] = np.where(leaf, 0, place[kept["first_child"]]).astype(first_child.dtype)
@@ -224,7 +225,7 @@ def _rebuilt(tree: Tree, arrays: dict[str, np.ndarray]) -> Tree:
 
 
 def _impurity_of(tree: Tree) -> Callable[[np.ndarray], np.ndarray]:
-    """The impurity that a tree of classes was grown by, for many nodes at once."""
+    """Return the function that computes the impurity of many nodes at once, by the criterion of a tree of classes."""
     at_once = {
         "gini": _gini_impurities,
         "information_gain": _entropies,
@@ -235,7 +236,7 @@ def _impurity_of(tree: Tree) -> Callable[[np.ndarray], np.ndarray]:
 
 
 def _impurities(criterion: int, distribution: np.ndarray) -> np.ndarray:
-    """The impurity of each node by the formula of the criterion."""
+    """Compute the impurity of each node by the formula of the criterion."""
     totals = distribution.sum(axis=1)
     weighted = [class_impurity(line, total, criterion) for line, total in zip(distribution, totals, strict=True)]
     return np.divide(weighted, totals, out=np.zeros(len(totals)), where=totals > 0.0)
@@ -269,9 +270,9 @@ def _gains(tree: Tree, gain: np.ndarray, nodes: np.ndarray) -> np.ndarray:
 
 
 def prune_pessimistically(tree: Tree) -> Tree:
-    """Make a leaf of a node unless its subtree's errors, half an error added per leaf, are a standard error better.
+    """Make a node a leaf unless its subtree's errors plus half an error per leaf are lower by a standard error.
 
-    From the root down (Quinlan 1987).
+    The nodes are visited from the root down (Quinlan 1987).
     """
     errors = training_errors(tree)
     leaf = tree.kind == SplitKind.LEAF
@@ -283,10 +284,10 @@ def prune_pessimistically(tree: Tree) -> Tree:
 
 
 def prune_by_description_length(tree: Tree) -> Tree:
-    """Keep a subtree only if it and the classes of its rows can be told in fewer bits than by a leaf.
+    """Keep a subtree only if it and the classes of its rows need fewer bits than a leaf.
 
-    The code of Mehta, Rissanen and Agrawal (1995): a bit per node for its kind, the column and the place of a split,
-    and for a leaf the classes of its rows.
+    The code is that of Mehta, Rissanen and Agrawal (1995): one bit per node for its kind, the column and the position
+    of a split, and for a leaf the classes of its rows.
     """
     n_classes = len(tree.target.classes)
     scaled = tree.distribution * tree.scale[:, None]
@@ -295,7 +296,7 @@ def prune_by_description_length(tree: Tree) -> Tree:
     inner = tree.kind != SplitKind.LEAF
     split_bits = np.zeros(tree.n_nodes)
     column = tree.column[inner]
-    # A set of categories takes a bit per category, a threshold one of the missing values between the rows of its node.
+    # A set of categories needs one bit per category. A threshold is one of the positions between the rows of its node.
     place = np.where(
         tree.kind[inner] == SplitKind.SUBSET, sizes[column], np.log2(np.maximum(tree.weight[inner] - 1.0, 1.0))
     )
@@ -314,7 +315,7 @@ def _class_bits(counts: np.ndarray, n_classes: int) -> float:
 
 
 def write_lines(columns: dict[str, np.ndarray]) -> str:
-    """Columns of numbers as a table to be printed."""
+    """Write columns of numbers as a table of text."""
     names = list(columns)
     lines = [" ".join(f"{name:>16}" for name in names)]
     for cells in zip(*columns.values(), strict=True):
@@ -324,14 +325,14 @@ def write_lines(columns: dict[str, np.ndarray]) -> str:
 
 @dataclass(frozen=True, repr=False)
 class PruningPath:
-    """The nested trees of cost-complexity pruning, from the whole tree to its root: a line each.
+    """The nested trees of cost-complexity pruning, from the whole tree to its root, with one line each.
 
     Attributes
     ----------
-    ccp_alphas : the price per leaf from which on a tree is the best.
+    ccp_alphas : the alpha from which on a tree is the best.
     leaves : its number of leaves.
-    risks : its share of wrong answers, its mean squared error, or its impurity, on the training rows.
-    validation : its share of wrong answers, or its mean squared error, on other rows, if some were given.
+    risks : its error rate, its mean squared error, or its impurity, on the training rows.
+    validation : its error rate, or its mean squared error, on a validation set, if one was given.
     """
 
     ccp_alphas: np.ndarray
@@ -346,17 +347,17 @@ class PruningPath:
 
     @property
     def prices(self) -> np.ndarray:
-        """A price for each step of the sequence: the geometric mean of those where it begins and ends."""
+        """Return one alpha for each step of the sequence: the geometric mean of the alphas where it begins and ends."""
         return np.append(np.sqrt(self.ccp_alphas[:-1] * self.ccp_alphas[1:]), np.inf)
 
     @property
     def trees(self) -> list[Tree]:
-        """All trees of the sequence, each nested in the one before."""
+        """Return all trees of the sequence, each nested in the one before."""
         slack = SAME_PRICE * max(abs(float(self.risks[-1])), 1e-300)
         return [cut(self.tree, self.node_alphas <= ccp_alpha + slack) for ccp_alpha in self.ccp_alphas]
 
     def as_dict(self) -> dict[str, np.ndarray]:
-        """The table by columns, for a frame or a plot."""
+        """Return the table by columns, for a frame or a plot."""
         columns = {"leaves": self.leaves, "ccp_alpha": self.ccp_alphas, "training_error": self.risks}
         return columns if self.validation is None else {**columns, "validation_error": self.validation}
 
@@ -368,27 +369,27 @@ class PruningPath:
 
 
 def node_risks(tree: Tree, risk: str) -> np.ndarray:
-    """The risk of each node as a leaf, as a share of all weight: its errors, or its impurity."""
+    """Compute the risk of each node as a leaf, as a share of all weight: its errors, or its impurity."""
     by_error = risk == "error" and tree.target.is_classes
     lost = training_errors(tree) if by_error else tree.impurity * tree.weight * tree.scale
     return np.where(tree.rows > 0, lost, 0.0) / tree.weight[0]
 
 
 def weakest_links(tree: Tree, risk: str = "error") -> tuple[np.ndarray, PruningPath]:
-    """The price at which each inner node disappears (infinite at a leaf), and the sequence of trees."""
+    """Return the alpha at which each inner node disappears (infinite at a leaf), and the sequence of trees."""
     from treewright.runtime.forms import choose_form
     from treewright.tree.pruning.weakest_link import order_of_pruning
 
     n = tree.n_nodes
     risks = node_risks(tree, risk)
     ccp_alphas, steps = np.full(n, np.inf), np.empty((n, 3))
-    room = (np.empty(n), np.empty(n, np.int64), np.empty(n), *(np.empty(n, np.int64) for _ in range(3)))
+    workspace = (np.empty(n), np.empty(n, np.int64), np.empty(n), *(np.empty(n, np.int64) for _ in range(3)))
     links = (tree.parent, tree.first_child, tree.n_children)
-    n_steps = choose_form(n)(order_of_pruning)(*links, risks, *room, ccp_alphas, steps)
+    n_steps = choose_form(n)(order_of_pruning)(*links, risks, *workspace, ccp_alphas, steps)
     leaf = tree.kind == SplitKind.LEAF
     whole = np.array([[0.0, tree.n_leaves, risks[leaf].sum()]])
     steps = np.concatenate([whole, steps[:n_steps]])
-    # Steps of one price are one step; the last of them counts.
+    # Steps with equal alphas are one step, and the last of them counts.
     last = np.append(np.diff(steps[:, 0]) > SAME_PRICE * max(abs(risks[0]), 1e-300), True)
     path = PruningPath(steps[last, 0], steps[last, 1].astype(np.int64), steps[last, 2], tree, ccp_alphas)
     return ccp_alphas, path
@@ -397,9 +398,9 @@ def weakest_links(tree: Tree, risk: str = "error") -> tuple[np.ndarray, PruningP
 def validate_path(
     tree: Tree, path: PruningPath, values: np.ndarray, targets: np.ndarray, weights: np.ndarray
 ) -> np.ndarray:
-    """The mean loss of each tree of the sequence on some rows."""
+    """Compute the mean loss of each tree of the sequence on some rows."""
     if (tree.missing_branch < 0).any():
-        # Parts of a row are in several leaves, so that each tree must answer for itself.
+        # Fractions of a row are in several leaves, so each tree must predict separately.
         losses = [weights @ _losses(smaller, values, targets) for smaller in path.trees]
         return np.array(losses) / weights.sum()
     loss = loss_at(tree, targets, weights)
@@ -408,7 +409,7 @@ def validate_path(
 
 
 def loss_at(tree: Tree, targets: np.ndarray, weights: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    """A function of a node per row: what its answer loses by being wrong, or its squared error."""
+    """Return a function of one node per row: the cost of its prediction, or its squared error."""
     if tree.target.is_classes:
         costs = _cost_matrix(tree)
         return lambda node: np.asarray(weights * costs[targets, tree.label[node]])
@@ -416,7 +417,7 @@ def loss_at(tree: Tree, targets: np.ndarray, weights: np.ndarray) -> Callable[[n
 
 
 def _cost_matrix(tree: Tree) -> np.ndarray:
-    """What each answer costs for each class; 1 for every wrong one unless the tree knows better."""
+    """Return the cost of each prediction for each class, which is 1 for every error unless the tree has costs."""
     return (
         tree.misclassification_costs
         if tree.misclassification_costs is not None
@@ -425,7 +426,7 @@ def _cost_matrix(tree: Tree) -> np.ndarray:
 
 
 def _losses(tree: Tree, values: np.ndarray, targets: np.ndarray) -> np.ndarray:
-    """What the tree's answer loses for each row."""
+    """Compute the loss of the tree's prediction for each row."""
     said = predictions_of(tree, values)
     if not tree.target.is_classes:
         return np.asarray((said[:, 0] - targets) ** 2)
@@ -433,20 +434,20 @@ def _losses(tree: Tree, values: np.ndarray, targets: np.ndarray) -> np.ndarray:
 
 
 def prune_by_cost_complexity(tree: Tree, ccp_alpha: float, risk: str = "error") -> Tree:
-    """The smallest tree with the least risk plus ccp_alpha per leaf (Breiman et al. 1984)."""
+    """Return the smallest tree with the least risk plus ccp_alpha per leaf (Breiman et al. 1984)."""
     ccp_alphas, _ = weakest_links(tree, risk)
     slack = SAME_PRICE * max(abs(float(node_risks(tree, risk)[0])), 1e-300)
     return cut(tree, ccp_alphas <= ccp_alpha + slack)
 
 
 def levels_of(tree: Tree) -> list[np.ndarray]:
-    """The nodes of each depth."""
+    """Return the nodes of each depth."""
     order = np.argsort(tree.depth_of, kind="stable")
     return np.split(order, np.cumsum(np.bincount(tree.depth_of))[:-1])
 
 
 def _sum_upwards(tree: Tree, sums: np.ndarray) -> np.ndarray:
-    """Add to every node what stands in the nodes below it."""
+    """Add to every node the sums of the nodes below it."""
     sums = np.array(sums)
     for level in reversed(levels_of(tree)[1:]):
         np.add.at(sums, tree.parent[level], sums[level])
@@ -456,9 +457,9 @@ def _sum_upwards(tree: Tree, sums: np.ndarray) -> np.ndarray:
 def _no_worse_as_leaf(
     tree: Tree, as_leaf: np.ndarray, slack: float = 1e-9, own: np.ndarray | None = None
 ) -> np.ndarray:
-    """From the leaves up: the nodes whose loss as a leaf is at most what their branches, pruned already, lose.
+    """Find from the leaves up the nodes whose loss as a leaf is at most the loss of their pruned branches.
 
-    `own` is what a split costs in itself.
+    `own` is the cost of a split itself.
     """
     cut_here = np.zeros(tree.n_nodes, dtype=bool)
     best = np.zeros(tree.n_nodes) if own is None else np.array(own)
@@ -476,11 +477,11 @@ def _no_worse_as_leaf(
 def losses_by_price(
     tree: Tree, ccp_alphas: np.ndarray, prices: np.ndarray, leaves: np.ndarray, loss: Callable[[np.ndarray], np.ndarray]
 ) -> np.ndarray:
-    """For each of the ascending prices per leaf, the rows' losses and squared losses in the tree pruned at it.
+    """Sum up, for each of the ascending alphas, the losses and squared losses of the rows in the tree pruned at it.
 
-    `ccp_alphas` are those of `weakest_links`, `leaves` tells each row's leaf in the whole tree, and `loss` gives every
-    row's loss at a node of its own. A node answers for a row from its own price up to that of its parent, so one
-    way from the leaves to the root serves all prices.
+    `ccp_alphas` are those of `weakest_links`. `leaves` contains the leaf of each row in the whole tree. `loss` returns
+    the loss of every row at a given node. A node predicts a row from its own alpha up to that of its parent, so one
+    pass from the leaves to the root is enough for all alphas.
     """
     sums = np.zeros((len(prices) + 1, 2))
     node = np.array(leaves)

@@ -1,7 +1,7 @@
-"""C4.5's pruning with subtree raising: could a node's largest branch take its place?
+"""C4.5's pruning with subtree raising: can a node be replaced by its largest branch?
 
-Rows are kept in a stack of segments: those of a node stay in place while its branches are pruned above them. A row
-without a value is in several branches, a part of it in each.
+Rows are stored in a stack of segments. Those of a node stay in place while its branches are pruned above them. A row
+with a missing value is in several branches, with a fraction in each.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from treewright.runtime.jit import entry, kernel
 class GrowingTree(NamedTuple):
     """The arrays of a `tree.Tree` while it is pruned, and the estimated errors of each node.
 
-    A type of the module, because machine code is kept by the types it was made for.
+    It is a type of this module, because machine code is cached by the types of its arguments.
     """
 
     kind: np.ndarray
     column: np.ndarray
     threshold: np.ndarray
-    last_below: np.ndarray  # the threshold with the tree's tolerance: up to here values go to the first child
+    last_below: np.ndarray  # the threshold plus the tree's tolerance: values up to it go to the first child
     first_child: np.ndarray
     n_children: np.ndarray
     missing_branch: np.ndarray
@@ -39,19 +39,19 @@ class GrowingTree(NamedTuple):
     gain: np.ndarray
     distribution: np.ndarray
     estimate: np.ndarray
-    counts: np.ndarray  # class weights of the segment at hand
+    counts: np.ndarray  # class weights of the current segment
 
 
-# What a smaller tree may seem to lose and still be preferred (Quinlan's C4.5, release 8).
+# A smaller tree is preferred up to this increase of the estimated errors (Quinlan's C4.5, release 8).
 SLACK = 0.1
 
 
 @kernel
 def extra_errors(n, errors, confidence, z, all_wrong):
-    """Errors to be added to those seen among n rows for an upper bound at this confidence.
+    """Return the errors to add to those observed among n rows for an upper bound at this confidence.
 
-    `z` is the normal deviate of the confidence; `all_wrong` the part of the right answers that is added where nearly
-    every answer is wrong.
+    `z` is the normal deviate of the confidence. `all_wrong` is the share of the correct predictions that is added if
+    nearly every prediction is wrong.
     """
     if n <= CLOSE or confidence > 0.5:
         return 0.0
@@ -65,7 +65,7 @@ def extra_errors(n, errors, confidence, z, all_wrong):
 
 @kernel
 def extra_of_many(n, errors, z, all_wrong):
-    """`extra_errors` of one error or more: the upper bound of a binomial share."""
+    """Compute `extra_errors` for at least one error: the upper bound of a binomial share."""
     if errors + 0.5 >= n:
         return max(all_wrong * (n - errors), 0.0)
     share = (errors + 0.5) / n
@@ -76,7 +76,7 @@ def extra_of_many(n, errors, z, all_wrong):
 
 @kernel
 def estimate(counts, bounds):
-    """Upper bound of the errors of a leaf with these class weights."""
+    """Compute the upper bound of the errors of a leaf with these class weights."""
     confidence, z, all_wrong = bounds
     total = largest = 0.0
     for count in counts:
@@ -89,12 +89,13 @@ def estimate(counts, bounds):
 
 @kernel
 def send(node, lo, hi, top, table, tree, arena, branches):
-    """Copy a node's rows to segments of its branches above `top`; returns where the last ends, -1 without room.
+    """Copy a node's rows to segments of its branches above `top`; returns the end of the last, -1 if they do not fit.
 
-    `branches` gets, for each branch, its known weight, the start of its segment and the part of a row that it takes.
+    `branches` receives, for each branch, its known weight, the start of its segment and its fraction of rows with
+    missing values.
     """
     values, _, n_categories = table
-    rows, parts, marks = arena
+    rows, fractions, marks = arena
     branch_weight, branch_start, branch_share, branch_size = branches
     n_children = np.int64(tree.n_children[node])
     tested = tree.column[node]
@@ -118,7 +119,7 @@ def send(node, lo, hi, top, table, tree, arena, branches):
         )
         to = n_children if to < 0 else to
         marks[i] = to
-        branch_weight[to] += parts[i]
+        branch_weight[to] += fractions[i]
         branch_size[to] += 1
     known = 0.0
     for b in range(n_children):
@@ -142,30 +143,30 @@ def send(node, lo, hi, top, table, tree, arena, branches):
                 continue
             at = branch_size[b]
             rows[at] = rows[i]
-            parts[at] = parts[i] * (branch_share[b] if to == n_children else 1.0)
+            fractions[at] = fractions[i] * (branch_share[b] if to == n_children else 1.0)
             branch_size[b] += 1
     return end
 
 
 @kernel
-def count_classes(lo, hi, labels, rows, parts, counts):
-    """Class weights of a segment."""
+def count_classes(lo, hi, labels, rows, fractions, counts):
+    """Compute the class weights of a segment."""
     for k in range(len(counts)):
         counts[k] = 0.0
     for i in range(lo, hi):
-        counts[labels[rows[i]]] += parts[i]
+        counts[labels[rows[i]]] += fractions[i]
 
 
 @kernel
 def pass_down(node, lo, hi, top, table, tree, arena, branches, stack, bounds, refill, enough, adds):
-    """Send the rows lo..hi-1 down the subtree of a node; returns the estimated errors of its leaves, -1 without room.
+    """Send the rows lo..hi-1 down the subtree of a node; returns the estimated errors, -1 if the rows do not fit.
 
-    With `refill` the class weights, shares and estimates of all nodes on the way are those of these rows. Otherwise
-    more rows only add errors to the estimates there are, so the walk ends as soon as these add up to `enough`. With
-    `adds` the rows come in addition to those that are there.
+    With `refill`, the class weights, shares and estimates of all visited nodes are replaced by those of these rows.
+    Otherwise more rows can only add errors to the estimates, so the descent stops as soon as their sum exceeds
+    `enough`. With `adds`, the rows are added to those already there.
     """
     labels = table[1]
-    rows, parts, _ = arena
+    rows, fractions, _ = arena
     waiting_node, waiting_lo, waiting_hi = stack
     errors, so_far = 0.0, tree.estimate[node]
     n_waiting = np.int64(1)
@@ -177,9 +178,9 @@ def pass_down(node, lo, hi, top, table, tree, arena, branches, stack, bounds, re
         here, start, end = waiting_node[n_waiting], waiting_lo[n_waiting], waiting_hi[n_waiting]
         if adds and start == end:
             continue
-        # What lies above the last segment is done with.
+        # The segments above the last one are no longer needed.
         free = end if start >= top else top
-        count_classes(start, end, labels, rows, parts, tree.counts)
+        count_classes(start, end, labels, rows, fractions, tree.counts)
         if refill:
             weight = 0.0
             for k in range(len(tree.counts)):
@@ -211,16 +212,16 @@ def pass_down(node, lo, hi, top, table, tree, arena, branches, stack, bounds, re
 
 
 @kernel
-def errors_if_raised(child, lo, hi, top, table, tree, arena, branches, stack, bounds, enough, parts_of):
-    """The estimated errors of a child's subtree in the place of its parent.
+def errors_if_raised(child, lo, hi, top, table, tree, arena, branches, stack, bounds, enough, ranges):
+    """Estimate the errors of a child's subtree if it replaces its parent.
 
-    Where nothing is missing, the rows of the other branches, which lie from first to last around the child's own,
-    only come in addition; else all rows are sent down anew, because the shares of missing values change.
+    Without missing values, only the rows of the other branches are added. They are from first to last, around the
+    child's own rows. Otherwise all rows are sent down again, because the shares of missing values change.
     """
-    if not parts_of[0]:
+    if not ranges[0]:
         return pass_down(child, lo, hi, top, table, tree, arena, branches, stack, bounds, NO, enough, NO)
-    rows, parts, _ = arena
-    _, first, own_start, own_end, last = parts_of
+    rows, fractions, _ = arena
+    _, first, own_start, own_end, last = ranges
     end = top
     if top + (own_start - first) + (last - own_end) > len(rows):
         return -1.0
@@ -228,14 +229,14 @@ def errors_if_raised(child, lo, hi, top, table, tree, arena, branches, stack, bo
         if own_start <= i < own_end:
             continue
         rows[end] = rows[i]
-        parts[end] = parts[i]
+        fractions[end] = fractions[i]
         end += 1
     return pass_down(child, top, end, top, table, tree, arena, branches, stack, bounds, NO, enough, YES)
 
 
 @kernel
 def largest_branch(tree, node):
-    """The branch with the most weight, the last of equals."""
+    """Return the branch with the largest weight, and the last of equal ones."""
     first = np.int64(tree.first_child[node])
     best = ZERO
     for b in range(1, tree.n_children[node]):
@@ -253,7 +254,7 @@ def make_leaf(tree, node, estimated):
 
 @kernel
 def take_over(tree, node, child):
-    """Put a child's split in the place of its parent's."""
+    """Replace the split of a node by that of a child."""
     tree.kind[node] = tree.kind[child]
     tree.column[node] = tree.column[child]
     tree.threshold[node] = tree.threshold[child]
@@ -267,10 +268,10 @@ def take_over(tree, node, child):
 
 @entry
 def prune_and_raise(table, tree, arena, branches, stack, frames, starts, bounds, complete, n_rows):
-    """Prune from the leaves up: a node becomes a leaf, or its largest branch takes its place, if the bound allows.
+    """Prune from the leaves up: make a node a leaf, or replace it by its largest branch, if the bound allows.
 
-    Changes the arrays of `tree`. `complete` tells that no row has missing values. Returns False if the arena has too
-    little room; then all must begin anew.
+    Changes the arrays of `tree`. `complete` means that no row has missing values. Returns False if the arena is too
+    small. The caller must then start again.
     """
     frame_node, frame_lo, frame_hi, frame_next, frame_start = frames
     depth = np.int64(0)
@@ -306,11 +307,12 @@ def prune_and_raise(table, tree, arena, branches, stack, frames, starts, bounds,
             as_tree += tree.estimate[first + b]
         as_leaf = estimate(tree.distribution[node], bounds)
         child = first + largest_branch(tree, node)
-        # Of no use unless it is below these; the bounds of nearly hopeless leaves are not quite monotonic.
+        # Raising is not useful unless its errors are below these. The bounds of leaves with nearly only errors are not
+        # quite monotonic.
         enough = max(as_tree + SLACK, as_leaf - SLACK) + 1.0
         own = first_start + child - first
-        parts_of = (complete, starts[first_start], starts[own], starts[own + 1], top)
-        as_branch = errors_if_raised(child, lo, hi, top, table, tree, arena, branches, stack, bounds, enough, parts_of)
+        ranges = (complete, starts[first_start], starts[own], starts[own + 1], top)
+        as_branch = errors_if_raised(child, lo, hi, top, table, tree, arena, branches, stack, bounds, enough, ranges)
         if as_branch < 0.0:
             return False
         tree.estimate[node] = as_tree

@@ -1,4 +1,4 @@
-"""Weakest-link pruning: in which order, and at which price per leaf, the inner nodes of a tree become leaves."""
+"""Weakest-link pruning: the order in which the inner nodes of a tree become leaves, and the alpha of each step."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from treewright.runtime.jit import entry, kernel
 
 @kernel
 def price(node, risk, below, leaves):
-    """What a subtree saves per leaf it has more than the node alone (Breiman et al. 1984)."""
+    """Compute how much a subtree reduces the risk of its node per additional leaf (Breiman et al. 1984)."""
     return max((risk[node] - below[node]) / (leaves[node] - 1), 0.0)
 
 
@@ -18,7 +18,7 @@ def cheaper(a, b, prices):
 
 @kernel
 def sift(heap, place, prices, at, size):
-    """Bring the entry at this place of the heap to where it belongs, up or down."""
+    """Move the entry at this position of the heap up or down to its right position."""
     node = heap[at]
     while at > 0 and cheaper(node, heap[(at - 1) // 2], prices):
         heap[at] = heap[(at - 1) // 2]
@@ -54,10 +54,10 @@ def take_out(node, heap, place, prices, size):
 def order_of_pruning(
     parent, first_child, n_children, risk, below, leaves, prices, heap, place, stack, ccp_alphas, steps
 ):
-    """Prune the tree link by link, the weakest first, until the root is left.
+    """Prune the tree link by link, the weakest first, until only the root remains.
 
-    Fills `ccp_alphas` with the price at which each inner node disappears or becomes a leaf, and `steps` with a line per
-    step: the price, the leaves left, and the risk left. The other arrays are room to work in, one entry per node.
+    Writes into `ccp_alphas` the alpha at which each inner node disappears or becomes a leaf. Writes into `steps` one
+    line per step: alpha, number of leaves, and risk. The other arrays are the workspace, with one entry per node.
     Returns the number of steps.
     """
     size = 0

@@ -1,0 +1,129 @@
+"""Descent of rows through a `Tree`: the leaves they reach, and the predictions there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from treewright.tree.tree import Tree
+
+# Rows are sent down in blocks of about this many entries, because a row with missing values can end in every leaf.
+MOST_ENTRIES = 1 << 22
+MOST_ROWS = 1 << 14
+
+
+def _block_size(tree: Tree) -> int:
+    """Return the number of rows that are sent down at a time."""
+    divides = bool((tree.missing_branch < 0).any())
+    return min(max(MOST_ENTRIES // tree.n_leaves, 1), MOST_ROWS) if divides else MOST_ROWS
+
+
+@dataclass(frozen=True, eq=False)
+class ReachedNodes:
+    """The nodes that rows reach in a tree, one entry per row and node; the entries of a row are next to each other."""
+
+    ends: np.ndarray  # for each row, the end of its entries
+    nodes: np.ndarray
+    fractions: np.ndarray  # the fraction of the row that reaches the node
+
+    @property
+    def rows(self) -> np.ndarray:
+        """Return the row of each entry."""
+        return np.repeat(np.arange(len(self.ends)), np.diff(self.ends, prepend=0))
+
+
+def descend_rows(tree: Tree, values: np.ndarray) -> ReachedNodes:
+    """Send rows down a tree, and record the nodes where they end; `values` as `table.read_like` returns them."""
+    from treewright.engines.exact.descent import UNSEEN_AS_MISSING, UNSEEN_MAJORITY, UNSEEN_STOP, descend
+    from treewright.runtime.forms import choose_form
+
+    values = impute(tree, values)
+    policies = {"stop": UNSEEN_STOP, "majority": UNSEEN_MAJORITY}
+    values = np.ascontiguousarray(values, dtype=np.float64)
+    n_categories = np.array([len(column.categories) for column in tree.columns], dtype=np.int64)
+    ends = np.zeros(len(values), dtype=np.int64)
+    capacity = len(values)
+    deepest = tree.depth * int(tree.n_children.max(initial=0)) + 1 if (tree.missing_branch < 0).any() else 1
+    stack = np.empty(deepest, dtype=np.int64), np.empty(deepest)
+    while True:
+        nodes, fractions = np.empty(capacity, dtype=np.int64), np.empty(capacity)
+        n_entries = choose_form(values.size)(descend)(
+            values,
+            tree.kind,
+            tree.column,
+            tree.threshold + tree.tolerance,
+            tree.first_child,
+            tree.n_children,
+            tree.missing_branch,
+            tree.share,
+            tree.set_start,
+            tree.category_sets,
+            tree.weight,
+            *_surrogate_arrays(tree),
+            n_categories,
+            policies.get(tree.unseen, UNSEEN_AS_MISSING),
+            *stack,
+            ends,
+            nodes,
+            fractions,
+        )
+        if n_entries >= 0:
+            return ReachedNodes(ends, nodes[:n_entries], fractions[:n_entries])
+        capacity *= 4
+
+
+def _surrogate_arrays(tree: Tree) -> tuple[np.ndarray, ...]:
+    """Return the surrogates for the descent: column, threshold, branches, and maps; empty if there are none."""
+    found = tree.surrogates
+    if found is None:
+        none = (tree.n_nodes, 0)
+        return np.empty(none, np.int32), np.empty(none), *(np.empty(none, np.int64),) * 3
+    return found.column, found.threshold, found.low_branch, found.high_branch, found.map_start
+
+
+def impute(tree: Tree, values: np.ndarray) -> np.ndarray:
+    """Impute the missing values of rows, if the tree has an imputation."""
+    if tree.imputation is None:
+        return values
+    missing = np.isnan(values)
+    if tree.unseen == "as_missing":
+        missing |= (values < 0) & np.array([bool(column.categories) for column in tree.columns])
+    return tree.imputation.impute(values, missing) if missing.any() else values
+
+
+def leaves_of(tree: Tree, values: np.ndarray) -> np.ndarray:
+    """Return the node that each row reaches; for a divided row, the one with its largest fraction."""
+    leaves = np.empty(len(values), dtype=np.int64)
+    size = _block_size(tree)
+    for start in range(0, len(values), size):
+        block = slice(start, start + size)
+        reached = descend_rows(tree, values[block])
+        if len(reached.nodes) == len(reached.ends):
+            leaves[block] = reached.nodes
+            continue
+        # Sorted by row, then by descending fraction. The sort is stable, so the first of equal ones stays first.
+        order = np.lexsort((-reached.fractions, reached.rows))
+        first = np.concatenate([[0], reached.ends[:-1]])
+        leaves[block] = reached.nodes[order[first]]
+    return leaves
+
+
+def predictions_of(tree: Tree, values: np.ndarray) -> np.ndarray:
+    """Return the class shares, or the number, that the tree predicts for each row, as one line per row."""
+    return average_of(tree, values, tree.value)
+
+
+def average_of(tree: Tree, values: np.ndarray, of_node: np.ndarray) -> np.ndarray:
+    """Average the entries of `of_node` over the nodes that each row reaches, weighted by the fractions of the row."""
+    averages = np.empty((len(values), of_node.shape[1]))
+    size = _block_size(tree)
+    for start in range(0, len(values), size):
+        block = slice(start, start + size)
+        reached = descend_rows(tree, values[block])
+        if len(reached.nodes) == len(reached.ends):
+            averages[block] = of_node[reached.nodes]
+            continue
+        first = np.concatenate([[0], reached.ends[:-1]])
+        averages[block] = np.add.reduceat(reached.fractions[:, None] * of_node[reached.nodes], first)
+    return averages
