@@ -53,7 +53,7 @@ class Test:
         return f"{self.column.name} {self.relation} {self.write_operand()}".rstrip()
 
     def write_operand(self, max_categories: int | None = None) -> str:
-        """Write the threshold or categories as text; a long set is cut after `max_categories` categories."""
+        """Write the threshold or categories as text; after `max_categories`, only the number of others."""
         if not isinstance(self.operand, tuple):
             return self.column.write(self.operand)
         shown = self.operand if max_categories is None else self.operand[:max_categories]
