@@ -35,6 +35,7 @@ from treewright.estimators.boosting.shapes import (
 )
 from treewright.estimators.forest.base import read_monotonic_cst
 from treewright.estimators.missing_values import refuse_unseen
+from treewright.estimators.parameter_docs import documented
 from treewright.estimators.parameters import check_progress, is_auto, is_real, is_whole, parameter_error
 from treewright.estimators.weights import read_weights
 from treewright.runtime.forms import choose_compiled_form
@@ -400,100 +401,12 @@ def move_on(rows: Rows, initial: np.ndarray, earlier: list[Forest]) -> Rows:
     return replace(rows, start=rows.scores(initial) + sums)
 
 
+@documented("boosting", "classes")
 class GradientBoostingClassifier(ClassPredictions, Boosting):
-    """Gradient boosting for classes: each tree corrects the ones before it (Friedman 2001).
+    """Gradient boosting for classes: each tree is fitted to the gradient of the loss (Friedman 2001).
 
-    Takes tables as they are, with text columns and missing values. Categories are split in groups along their
-    gradients; missing values go to the side that is better for them.
-
-    Parameters
-    ----------
-    loss : {"log_loss", "exponential"} or function, default="log_loss"
-        What is made small: the negative logarithm of the true class's share, or for two classes AdaBoost's loss, or a
-        function of score and target (0 or 1) that returns gradient and hessian.
-    class_weight : dict, "balanced" or None, default=None
-        What a row of each class weighs.
-    n_estimators : int or "auto", default="auto"
-        Number of boosting rounds. "auto" chooses it by early stopping on a validation set and then fits all rows with
-        that many rounds. Tables of up to 5,000 rows are validated in five folds. Up to 200,000 rows the tree shape is
-        chosen as well.
-    learning_rate : float or "auto", default="auto"
-        How much of each tree is added. Smaller steps need more rounds and answer better. "auto" takes 0.05, or 0.1 for
-        more than two classes, for tables of more than 50,000 rows and for a given number of rounds.
-    growth : {"auto", "best", "level", "oblivious"}, default="auto"
-        Which leaf is split next: the one whose split takes the most off the loss; all of a level before the next; or
-        all of a level by the same test (oblivious trees, six levels unless `max_depth` tells otherwise). "auto" is
-        the better of "best" and "oblivious" where rounds are judged by the validation set (`n_estimators="auto"`,
-        `validation` or `validation_fraction`) and there are no more than 200,000 rows, else "best".
-    max_leaf_nodes : int, default=31
-        Most leaves of a tree, unless it is oblivious.
-    max_depth : int or None, default=None
-        Most tests from the root to a leaf.
-    min_samples_leaf : int or "auto", default="auto"
-        Least rows on both sides of a split. "auto" takes a hundredth of the rows, 20 at most; where rounds are
-        judged for a table of up to 50,000 rows, 3 at most, or 1 for oblivious trees.
-    min_child_weight : float, default=0.001
-        Least sum of hessians on both sides of a split.
-    l1_regularization, l2_regularization : float, default=0.0 and 1.0
-        What large answers of leaves cost: their size, or its square. Raise them for noisy data.
-    min_split_gain : float, default=0.0
-        Least that a split must take off the loss.
-    subsample : float or "auto", default="auto"
-        Share of the rows that each tree is grown from, drawn without replacement. "auto" takes 0.7 where rounds are
-        judged for a table of up to 50,000 rows, else all rows.
-    goss : (float, float), True or None, default=None
-        Grow each tree from the rows with the largest gradients and from some of the others, which are weighed up: the
-        shares of both; True takes (0.2, 0.1). For large tables.
-    max_features : float or "auto", default="auto"
-        Fraction of the columns drawn for each node. "auto" takes 0.5 where `subsample` is 0.7 (0.7 for oblivious
-        trees), else all.
-    colsample_bytree, colsample_bylevel : float, default=1.0
-        Fraction of the columns drawn for each tree, and of these for each level of a tree.
-    monotonic_cst : dict, list or None, default=None
-        Columns that the answer must rise with (1) or fall with (-1), by name or position, or one entry per column.
-    interaction_cst : list of lists, "pairwise", "no_interactions" or None, default=None
-        Groups of columns, by name or position, that may meet on a path from the root to a leaf; columns in no group
-        are one more group. "pairwise" and "no_interactions" let no two columns meet.
-    max_bins : int, default=255
-        Most groups of about as many rows into which the values of a numeric column are put before growth.
-    validation_fraction : float or None, default=None
-        Share of the rows to hold back to choose the number of rounds, at most `n_estimators`; the model is then fitted
-        on all rows. None leaves it to n_estimators="auto", or holds nothing back if a number of rounds is given.
-    n_iter_no_change : int, default=50
-        Boosting stops early after so many rounds without a lower validation loss.
-    eval_metric : str, function, list of them or None, default=None
-        Metrics to record on the validation set beside the loss, in `evals_result_`: functions of scikit-learn by name,
-        such as "accuracy_score", or functions of the target and the prediction. They do not influence the model.
-    warm_start : bool, default=False
-        Whether to keep the trees of the last fit and only add the rounds that `n_estimators` asks for beyond them.
-    keep_on_interrupt : bool, default=False
-        Whether Ctrl-C ends boosting with the trees so far, rather than with nothing. While the number of rounds is
-        still being chosen, there are none to keep.
-    unseen : {"as_missing", "error"}, default="as_missing"
-        What becomes of categories that were not there in training.
-    categorical_features, numeric_features : list of names or positions, mask, "all" or None, default=None
-        Columns to be read otherwise than their type says.
-    random_state : int, RandomState or None, default=None
-        Seed of all that is random. The same seed gives the same model, bit for bit, for any number of threads.
-    n_jobs : int or None, default=None
-        Threads; None takes all cores.
-    progress : bool or None, default=None
-        Whether to show how far boosting is if it takes more than two seconds.
-
-    Attributes
-    ----------
-    forests_ : list of Forest
-        The trees, one forest per output.
-    n_estimators_, learning_rate_ : int, float
-        Rounds and rate that were taken.
-    validation_loss_ : ndarray
-        The loss on the validation set after each round; of folds the mean.
-    evals_result_ : dict
-        The same and the metrics of `eval_metric`, as {"validation": {"log_loss": [...]}}; empty without validation.
-    best_iteration_, best_score_ : int and float, or None
-        The number of rounds with the least validation loss, and that loss.
-    feature_importances_ : ndarray
-        The share of each column in all that the splits took off the loss.
+    It reads tables with text columns and missing values. Categories are split into two groups in the order of their
+    gradients. Missing values go to the side with the smaller loss.
 
     Examples
     --------
@@ -635,105 +548,12 @@ def _is_turned(training: Training) -> bool:
     return len(training.classes) == 2 and bool(training.target.classes[0] == training.classes.tolist()[1])
 
 
+@documented("boosting", "numbers")
 class GradientBoostingRegressor(NumberPredictions, Boosting):
-    """Gradient boosting for numbers: each tree corrects the ones before it (Friedman 2001).
+    """Gradient boosting for numbers: each tree is fitted to the gradient of the loss (Friedman 2001).
 
-    Takes tables as they are, with text columns and missing values. Categories are split in groups along their
-    gradients; missing values go to the side that is better for them.
-
-    Parameters
-    ----------
-    loss : str or function, default="squared_error"
-        What is made small: "squared_error", "absolute_error" (leaves answer medians), "huber" (squared, but linear for
-        the largest tenth of the errors), "quantile", the deviances "poisson", "gamma" and "tweedie" (of numbers not
-        below 0, by their logarithm), or a function of prediction and target that returns gradient and hessian; it is
-        compiled for one row at a time. Its hessian must not be negative; `validation_loss_` is then the difference of
-        the loss to that at the start.
-    quantile : float, default=0.5
-        For loss="quantile": the share of targets below the answer.
-    tweedie_power : float, default=1.5
-        For loss="tweedie": from 1 (Poisson) to 2 (gamma).
-    n_estimators : int or "auto", default="auto"
-        Number of boosting rounds. "auto" chooses it by early stopping on a validation set and then fits all rows with
-        that many rounds. Tables of up to 5,000 rows are validated in five folds. Up to 200,000 rows the tree shape is
-        chosen as well.
-    learning_rate : float or "auto", default="auto"
-        How much of each tree is added. Smaller steps need more rounds and answer better. "auto" takes 0.05, or 0.1 for
-        tables of more than 50,000 rows and for a given number of rounds.
-    growth : {"auto", "best", "level", "oblivious"}, default="auto"
-        Which leaf is split next: the one whose split takes the most off the loss; all of a level before the next; or
-        all of a level by the same test (oblivious trees, six levels unless `max_depth` tells otherwise). "auto" is
-        the better of "best" and "oblivious" where rounds are judged by the validation set (`n_estimators="auto"`,
-        `validation` or `validation_fraction`) and there are no more than 200,000 rows, else "best".
-    max_leaf_nodes : int, default=31
-        Most leaves of a tree, unless it is oblivious.
-    max_depth : int or None, default=None
-        Most tests from the root to a leaf.
-    min_samples_leaf : int or "auto", default="auto"
-        Least rows on both sides of a split. "auto" takes a hundredth of the rows, 20 at most; where rounds are
-        judged for a table of up to 50,000 rows, 3 at most, or 1 for oblivious trees.
-    min_child_weight : float, default=0.001
-        Least sum of hessians on both sides of a split.
-    l1_regularization, l2_regularization : float, default=0.0 and 1.0
-        What large answers of leaves cost: their size, or its square. Raise them for noisy data.
-    min_split_gain : float, default=0.0
-        Least that a split must take off the loss.
-    subsample : float or "auto", default="auto"
-        Share of the rows that each tree is grown from, drawn without replacement. "auto" takes 0.7 where rounds are
-        judged for a table of up to 50,000 rows, else all rows.
-    goss : (float, float), True or None, default=None
-        Grow each tree from the rows with the largest gradients and from some of the others, which are weighed up: the
-        shares of both; True takes (0.2, 0.1). For large tables.
-    max_features : float or "auto", default="auto"
-        Fraction of the columns drawn for each node. "auto" takes 0.5 where `subsample` is 0.7 (0.7 for oblivious
-        trees), else all.
-    colsample_bytree, colsample_bylevel : float, default=1.0
-        Fraction of the columns drawn for each tree, and of these for each level of a tree.
-    monotonic_cst : dict, list or None, default=None
-        Columns that the answer must rise with (1) or fall with (-1), by name or position, or one entry per column.
-    interaction_cst : list of lists, "pairwise", "no_interactions" or None, default=None
-        Groups of columns, by name or position, that may meet on a path from the root to a leaf; columns in no group
-        are one more group. "pairwise" and "no_interactions" let no two columns meet.
-    max_bins : int, default=255
-        Most groups of about as many rows into which the values of a numeric column are put before growth.
-    validation_fraction : float or None, default=None
-        Share of the rows to hold back to choose the number of rounds, at most `n_estimators`; the model is then fitted
-        on all rows. None leaves it to n_estimators="auto", or holds nothing back if a number of rounds is given.
-    n_iter_no_change : int, default=50
-        Boosting stops early after so many rounds without a lower validation loss.
-    eval_metric : str, function, list of them or None, default=None
-        Metrics to record on the validation set beside the loss, in `evals_result_`: functions of scikit-learn by name,
-        such as "accuracy_score", or functions of the target and the prediction. They do not influence the model.
-    warm_start : bool, default=False
-        Whether to keep the trees of the last fit and only add the rounds that `n_estimators` asks for beyond them.
-    keep_on_interrupt : bool, default=False
-        Whether Ctrl-C ends boosting with the trees so far, rather than with nothing. While the number of rounds is
-        still being chosen, there are none to keep.
-    unseen : {"as_missing", "error"}, default="as_missing"
-        What becomes of categories that were not there in training.
-    categorical_features, numeric_features : list of names or positions, mask, "all" or None, default=None
-        Columns to be read otherwise than their type says.
-    random_state : int, RandomState or None, default=None
-        Seed of all that is random. The same seed gives the same model, bit for bit, for any number of threads.
-    n_jobs : int or None, default=None
-        Threads; None takes all cores.
-    progress : bool or None, default=None
-        Whether to show how far boosting is if it takes more than two seconds.
-
-    Attributes
-    ----------
-    forests_ : list of Forest
-        The trees, one forest per output.
-    n_estimators_, learning_rate_ : int, float
-        Rounds and rate that were taken.
-    validation_loss_ : ndarray
-        The loss on the validation set after each round; of folds the mean.
-    evals_result_ : dict
-        The same and the metrics of `eval_metric`, as {"validation": {"log_loss": [...]}}; empty without validation.
-    best_iteration_, best_score_ : int and float, or None
-        The number of rounds with the least validation loss, and that loss.
-    feature_importances_ : ndarray
-        The share of each column in all that the splits took off the loss.
+    It reads tables with text columns and missing values. Categories are split into two groups in the order of their
+    gradients. Missing values go to the side with the smaller loss.
 
     Examples
     --------

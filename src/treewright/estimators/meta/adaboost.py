@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from treewright.estimators.base import Ensemble, TableLearner, Training, labels_of_classes, read_table, read_training
 from treewright.estimators.meta.preparing import has_text_or_missing, prepared
 from treewright.estimators.missing_values import refuse_missing, refuse_unseen
+from treewright.estimators.parameter_docs import documented
 from treewright.estimators.parameters import check_progress, is_real, is_text, is_whole, parameter_error
 from treewright.estimators.single import DecisionTreeClassifier, DecisionTreeRegressor
 from treewright.estimators.single.base import TreeLearner, adopt, specification
@@ -354,43 +355,14 @@ class AdaBoost(Ensemble, MetaEstimatorMixin, BaseEstimator):
         return tags
 
 
+@documented("meta", "adaboost", "classes")
 class AdaBoostClassifier(ClassifierMixin, AdaBoost):
-    """Boosted classifiers (AdaBoost, in the form SAMME for any number of classes).
+    """AdaBoost for classes, in the SAMME form for any number of classes.
 
-    All rows start with the same weight. Each round fits a member to the weighted rows and finds its error: the share
-    of the weight that it gets wrong. Its say in the vote is `learning_rate * (log((1 - error) / error) + log(K - 1))`
-    with K classes. The weights of the rows it got wrong are multiplied by exp(say), then all are divided by their sum.
-
-    Parameters
-    ----------
-    estimator : classifier or None, default=None
-        What to boost; None is a tree with one split. Give a deeper tree, `DecisionTreeClassifier(max_depth=3)`, where
-        columns matter only together. Any classifier of scikit-learn with `sample_weight` will do; from trees of this
-        library the table is read once, and has text and missing values as it is.
-    n_estimators : int, default=50
-        Most members. Boosting ends before when a member makes no error, or is no better than guessing. Raise it
-        together with a lower `learning_rate`.
-    learning_rate : float, default=1.0
-        What the say of each member is multiplied by. Lower it for noisy data, and take more members.
-    random_state : int, RandomState or None, default=None
-        Seed of the members, if they are random; the stumps of the default are not.
-    progress : bool or None, default=None
-        Whether to show how far boosting is once it takes more than two seconds; None does in terminals and notebooks.
-
-    Attributes
-    ----------
-    stages_ : StageList
-        What each round did: its error, its say, the sum of the weights before they were divided by it, and the weights.
-    estimators_ : list of classifiers
-        The members.
-    estimator_weights_, estimator_errors_ : ndarray
-        Say and error of each of them.
-    classes_ : ndarray
-        The classes in ascending order.
-    n_classes_, n_features_in_, feature_names_in_
-        Number of classes, number and names of the columns.
-    feature_importances_ : ndarray
-        The share of each column in what the members gained.
+    All rows start with the same weight. Each round fits a member to the weighted rows and computes its error, the
+    fraction of the weight that it misclassifies. With K classes, the weight of the member in the vote is
+    `weight = learning_rate * (log((1 - error) / error) + log(K - 1))`. The weights of the misclassified rows are
+    multiplied by exp(weight); then all row weights are divided by their sum.
 
     References
     ----------
@@ -531,46 +503,18 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
             return error, float(say), weights * np.exp(say * is_wrong)
 
 
+@documented("meta", "adaboost", "numbers")
 class AdaBoostRegressor(RegressorMixin, AdaBoost):
-    """Boosted regressors (AdaBoost.R2).
+    """AdaBoost for numbers (AdaBoost.R2).
 
     Each round draws as many rows as the table has, with replacement and by weight, and fits a member to them. The loss
-    L of every row is its absolute error as a share of the largest; the error is the weighted mean of the losses. With
-    `beta = error / (1 - error)` the member's say is `learning_rate * log(1 / beta)`, and each weight is multiplied by
-    `beta ** (learning_rate * (1 - L))`, so that rows with small losses count less. The model answers with the median of
-    the members' answers, each counting by its say.
+    L of a row is its absolute error divided by the largest one; the error is the weighted mean of the losses. With
+    `beta = error / (1 - error)`, the weight of the member is `learning_rate * log(1 / beta)`. Each row weight is
+    multiplied by `beta ** (learning_rate * (1 - L))`, so rows with small losses count less. The model predicts the
+    weighted median of the members' predictions.
 
-    With the same estimator of scikit-learn and the same `random_state`, members and answers are those of scikit-learn's
-    AdaBoostRegressor. Trees of this library get rows that were drawn twice as rows of weight 2.
-
-    Parameters
-    ----------
-    estimator : regressor or None, default=None
-        What to boost; None is a tree of depth 3. Any regressor of scikit-learn will do; from trees of this library the
-        table is read once, and has text and missing values as it is.
-    n_estimators : int, default=50
-        Most members. Boosting ends before when a member makes no error, or an error of a half or more.
-    learning_rate : float, default=1.0
-        How much each member changes the weights. Lower it for noisy data, and take more members.
-    loss : {"linear", "square", "exponential"}, default="linear"
-        L itself, its square, or 1 - exp(-L). The square forgives small errors, the exponential forgives large ones.
-    random_state : int, RandomState or None, default=None
-        Seed of the samples, and of the members if they are random.
-    progress : bool or None, default=None
-        Whether to show how far boosting is once it takes more than two seconds; None does in terminals and notebooks.
-
-    Attributes
-    ----------
-    stages_ : StageList
-        What each round did: its error, its say, the sum of the weights before they were divided by it, and the weights.
-    estimators_ : list of regressors
-        The members.
-    estimator_weights_, estimator_errors_ : ndarray
-        Say and error of each of them.
-    n_features_in_, feature_names_in_
-        Number and names of the columns.
-    feature_importances_ : ndarray
-        The share of each column in what the members gained.
+    With the same estimator of scikit-learn and the same `random_state`, members and predictions are those of
+    scikit-learn's AdaBoostRegressor. Trees of this library get a row that was drawn twice as a row of weight 2.
 
     References
     ----------

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from treewright.estimators.meta.combining import Combination, Named, Task, default_members
 from treewright.estimators.meta.voting import votes_of
+from treewright.estimators.parameter_docs import documented
 from treewright.estimators.parameters import is_real, parameter_error
 from treewright.table import read_classes, read_numbers
 from treewright.table.selection import open_rows
@@ -166,56 +167,21 @@ def _softmax(logarithms: np.ndarray) -> np.ndarray:
     return powers / powers.sum()
 
 
+@documented("meta", "combination", "averaging", "classes")
 class BayesianAveragingClassifier(ClassifierMixin, Averaging):
-    """Different kinds of classifiers, averaged by how much the data make us believe in each.
+    """Classifiers of different kinds, averaged by their posterior probability.
 
-    In theory a model's weight is its prior times its marginal likelihood: how probable it makes the training data on
-    average over all its parameters. For trees, neighbours and support vectors that integral does not exist in any
-    useful form. Here the pseudo-marginal likelihood stands in for it (Geisser and Eddy 1979): the product over all rows
-    of the probability that the member, fitted to the other folds, gives to the row's class. A member that learned its
-    rows by heart gains nothing by that.
+    The posterior probability of a model is proportional to its prior times its marginal likelihood. For trees,
+    neighbours and support vector machines the marginal likelihood has no useful form. The pseudo-marginal likelihood
+    replaces it (Geisser and Eddy 1979): the product over all rows of the out-of-fold probability of the row's class.
 
-    Such a product over many rows puts all weight on one member, even where the next best is as good but for chance. By
-    default the weights are therefore the mean over samples of the rows, drawn by the Bayesian bootstrap: pseudo-BMA+ of
-    Yao, Vehtari, Simpson and Gelman (2018). Members that the data cannot tell apart then share the weight.
+    With many rows such a product gives all weight to one member, even where the second best differs only by chance. By
+    default the weights are therefore the mean over Bayesian bootstrap samples of the rows: pseudo-BMA+ of Yao, Vehtari,
+    Simpson and Gelman (2018). Members that the data do not distinguish then share the weight.
 
-    A probability of 0 would rule a member out by one row, so each is mixed with the shares of the classes, which count
-    as one row among all. A member without `predict_proba` is taken to err at random (Domingos 2000): its answer has the
-    probability 1 - e, all others share e, where e is its rate of errors on rows left out.
-
-    Parameters
-    ----------
-    estimators : list of (name, classifier) or None, default=None
-        The members. None takes k-nearest neighbours ("nearest"), a decision tree pruned by cross-validation ("tree")
-        and a support vector machine with calibrated probabilities ("svm"). Members of this library and pipelines get
-        the table as it is, all others by way of a `TablePreparer`, which makes it one of numbers. A member set to
-        "drop" is left out.
-    prior : one number per member, dict of names and numbers, or None, default=None
-        What you believe of each before seeing data; None believes the same of all. Give a simple model more where it
-        should win unless the data speak against it.
-    approximation : {"bootstrap", "plain"}, default="bootstrap"
-        The mean over samples of rows, or the prior times the product itself, which nearly always chooses one member.
-    cv : int, splitter or None, default=None
-        How rows are left out; None deals them to five folds, always in the same way.
-    n_jobs : int or None, default=None
-        How many fits to run at the same time; -1 for as many as there are cores.
-    progress : bool or None, default=None
-        Whether to show that fitting goes on once it takes more than two seconds; None does in terminals and notebooks.
-
-    Attributes
-    ----------
-    weights_ : ndarray
-        The weight of each member; all together 1.
-    posterior_ : Posterior
-        The same beside prior and log likelihood, printed as a table.
-    estimators_ : list of classifiers
-        The fitted members.
-    named_estimators_ : Bunch
-        The same by name.
-    classes_ : ndarray
-        The classes in ascending order.
-    n_features_in_, feature_names_in_
-        Number and names of the columns.
+    A probability of 0 would exclude a member by one row. Each probability is therefore mixed with the class
+    frequencies, which count as one row. A member without `predict_proba` is treated as one with random errors (Domingos
+    2000): its prediction has the probability 1 - e and the other classes share e, its out-of-fold error rate.
 
     Examples
     --------
@@ -308,48 +274,17 @@ def noisy_votes(places: np.ndarray, error: float, n_classes: int) -> np.ndarray:
     return rest + (1.0 - error - rest) * votes_of(places[None, :], np.ones(1), n_classes)
 
 
+@documented("meta", "combination", "averaging", "numbers")
 class BayesianAveragingRegressor(RegressorMixin, Averaging):
-    """Different kinds of regressors, averaged by how much the data make us believe in each.
+    """Regressors of different kinds, averaged by their posterior probability.
 
-    In theory a model's weight is its prior times its marginal likelihood. Here the pseudo-marginal likelihood stands in
-    for that (Geisser and Eddy 1979): the product over all rows of the density that the member, fitted to the other
-    folds, gives to the row's number. The density is a normal one around the member's answer, as wide as its errors on
-    rows left out.
+    The posterior probability of a model is proportional to its prior times its marginal likelihood. The pseudo-marginal
+    likelihood replaces the latter (Geisser and Eddy 1979): the product over all rows of the out-of-fold density of the
+    row's target. The density is normal, with the prediction as its mean and the out-of-fold error as its deviation.
 
-    Such a product over many rows puts all weight on one member, even where the next best is as good but for chance. By
-    default the weights are therefore the mean over samples of the rows, drawn by the Bayesian bootstrap: pseudo-BMA+ of
-    Yao, Vehtari, Simpson and Gelman (2018). Members that the data cannot tell apart then share the weight.
-
-    Parameters
-    ----------
-    estimators : list of (name, regressor) or None, default=None
-        The members. None takes k-nearest neighbours ("nearest"), a decision tree pruned by cross-validation ("tree")
-        and a support vector machine ("svm"). Members of this library and pipelines get the table as it is, all others
-        by way of a `TablePreparer`, which makes it one of numbers. A member set to "drop" is left out.
-    prior : one number per member, dict of names and numbers, or None, default=None
-        What you believe of each before seeing data; None believes the same of all. Give a simple model more where it
-        should win unless the data speak against it.
-    approximation : {"bootstrap", "plain"}, default="bootstrap"
-        The mean over samples of rows, or the prior times the product itself, which nearly always chooses one member.
-    cv : int, splitter or None, default=None
-        How rows are left out; None deals them to five folds, always in the same way.
-    n_jobs : int or None, default=None
-        How many fits to run at the same time; -1 for as many as there are cores.
-    progress : bool or None, default=None
-        Whether to show that fitting goes on once it takes more than two seconds; None does in terminals and notebooks.
-
-    Attributes
-    ----------
-    weights_ : ndarray
-        The weight of each member; all together 1.
-    posterior_ : Posterior
-        The same beside prior and log likelihood, printed as a table.
-    estimators_ : list of regressors
-        The fitted members.
-    named_estimators_ : Bunch
-        The same by name.
-    n_features_in_, feature_names_in_
-        Number and names of the columns.
+    With many rows such a product gives all weight to one member, even where the second best differs only by chance. By
+    default the weights are therefore the mean over Bayesian bootstrap samples of the rows: pseudo-BMA+ of Yao, Vehtari,
+    Simpson and Gelman (2018). Members that the data do not distinguish then share the weight.
 
     Examples
     --------

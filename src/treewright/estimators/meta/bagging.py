@@ -29,6 +29,7 @@ from treewright.estimators.base import (
 )
 from treewright.estimators.forest.base import count_draws
 from treewright.estimators.meta.preparing import PreparedMember, prepared, takes_weights
+from treewright.estimators.parameter_docs import documented
 from treewright.estimators.parameters import check_progress, is_real, is_whole, parameter_error
 from treewright.estimators.single.base import TreeLearner, adopt, specification
 from treewright.estimators.single.trees import DecisionTreeClassifier, DecisionTreeRegressor
@@ -398,55 +399,9 @@ class BaggingLearner(Ensemble, MetaEstimatorMixin, TableLearner):
         raise NotImplementedError
 
 
+@documented("meta", "bagging", "classes", "out_of_bag")
 class BaggingClassifier(ClassPredictions, BaggingLearner):
-    """Members fitted on samples of the rows, and if asked of the columns, that vote on a class (Breiman 1996).
-
-    Parameters
-    ----------
-    estimator : estimator or None, default=None
-        What to fit: any classifier; None takes `DecisionTreeClassifier`. Trees of this library read the table once and
-        are given weights in place of copied rows (`min_samples_leaf` and its like count a row once, however often it
-        was drawn); pipelines get the table as it is, others a table of numbers made of it, see `TablePreparer`. A
-        sample with one class only gets a member that always answers it.
-    n_estimators : int, default=50
-        Number of members.
-    max_samples : int, float or None, default=None
-        How many rows to draw for each member, or which share, which may be above 1; None draws as many as there are.
-    max_features : int or float, default=1.0
-        How many columns to draw for each member, or which share.
-    replace : bool, default=True
-        Whether a row may be drawn twice. False is called pasting.
-    replace_features : bool, default=False
-        Whether a column may be drawn twice.
-    voting : {"soft", "hard"}, default="soft"
-        Whether the members' class shares are averaged, or each member votes for the class that it would answer. A
-        member that tells no shares votes in any case.
-    oob_score : bool or function, default=False
-        Whether to judge by rows that a member has not seen: the share of right answers is kept as `oob_score_`. A
-        function of the truth and the answers takes the place of that measure.
-    categorical_features, numeric_features : list of names or positions, mask, "all" or None, default=None
-        Columns to be read otherwise than their type says.
-    random_state : int, RandomState or None, default=None
-        Seed of the draws. The same seed gives the same members for any number of threads.
-    n_jobs : int or None, default=None
-        Threads; None takes all cores for trees of this library and one for estimators of others.
-    progress : bool or None, default=None
-        Whether to show how far the work is if it takes more than two seconds.
-
-    Attributes
-    ----------
-    estimators_ : list of classifiers
-        The fitted members.
-    estimators_samples_ : list of arrays
-        The rows that each member was fitted on, as often as they were drawn.
-    estimators_features_ : list of arrays
-        The places of the columns that each member was fitted on.
-    feature_importances_ : ndarray
-        The share of each column in what the members gained by it, if they tell.
-    classes_ : ndarray
-        The classes in ascending order.
-    oob_score_, oob_decision_function_
-        With `oob_score`: the score, and the class shares of each training row, NaN where every member has seen it.
+    """Bagging for classes: members fitted to samples of rows and columns, which vote (Breiman 1996).
 
     Examples
     --------
@@ -534,49 +489,9 @@ class BaggingClassifier(ClassPredictions, BaggingLearner):
         self.oob_score_ = float(score(self._named(truth.astype(np.intp)), named))
 
 
+@documented("meta", "bagging", "numbers", "out_of_bag")
 class BaggingRegressor(NumberPredictions, BaggingLearner):
-    """Members fitted on samples of the rows, and if asked of the columns, whose answers are averaged (Breiman 1996).
-
-    Parameters
-    ----------
-    estimator : estimator or None, default=None
-        What to fit: any regressor; None takes `DecisionTreeRegressor`. Trees of this library read the table once and
-        are given weights in place of copied rows (`min_samples_leaf` and its like count a row once, however often it
-        was drawn); pipelines get the table as it is, others a table of numbers made of it, see `TablePreparer`.
-    n_estimators : int, default=50
-        Number of members.
-    max_samples : int, float or None, default=None
-        How many rows to draw for each member, or which share, which may be above 1; None draws as many as there are.
-    max_features : int or float, default=1.0
-        How many columns to draw for each member, or which share.
-    replace : bool, default=True
-        Whether a row may be drawn twice. False is called pasting.
-    replace_features : bool, default=False
-        Whether a column may be drawn twice.
-    oob_score : bool or function, default=False
-        Whether to judge by rows that a member has not seen: the coefficient of determination is kept as `oob_score_`. A
-        function of the truth and the answers takes the place of that measure.
-    categorical_features, numeric_features : list of names or positions, mask, "all" or None, default=None
-        Columns to be read otherwise than their type says.
-    random_state : int, RandomState or None, default=None
-        Seed of the draws. The same seed gives the same members for any number of threads.
-    n_jobs : int or None, default=None
-        Threads; None takes all cores for trees of this library and one for estimators of others.
-    progress : bool or None, default=None
-        Whether to show how far the work is if it takes more than two seconds.
-
-    Attributes
-    ----------
-    estimators_ : list of regressors
-        The fitted members.
-    estimators_samples_ : list of arrays
-        The rows that each member was fitted on, as often as they were drawn.
-    estimators_features_ : list of arrays
-        The places of the columns that each member was fitted on.
-    feature_importances_ : ndarray
-        The share of each column in what the members gained by it, if they tell.
-    oob_score_, oob_prediction_
-        With `oob_score`: the score, and the answer for each training row, NaN where every member has seen it.
+    """Bagging for numbers: members fitted to samples of rows and columns, which are averaged (Breiman 1996).
 
     Examples
     --------
@@ -629,23 +544,9 @@ class BaggingRegressor(NumberPredictions, BaggingLearner):
         self.oob_score_ = float(score(truth, predictions[:, 0]))
 
 
+@documented("meta", "bagging", "subspace", "classes")
 class RandomSubspaceClassifier(BaggingClassifier):
-    """Members that see all rows but each only some of the columns, drawn at random (Ho 1998).
-
-    Parameters
-    ----------
-    estimator : estimator or None, default=None
-        What to fit; None takes `DecisionTreeClassifier`.
-    n_estimators : int, default=50
-        Number of members.
-    max_features : int or float, default=0.5
-        How many columns each member sees, or which share; half of them is Ho's choice.
-    voting : {"soft", "hard"}, default="soft"
-        Whether the members' class shares are averaged, or each member votes for one class.
-    categorical_features, numeric_features : list of names or positions, mask, "all" or None, default=None
-        Columns to be read otherwise than their type says.
-    random_state, n_jobs, progress
-        As in `BaggingClassifier`.
+    """Random subspaces for classes: members fitted to all rows and a random sample of the columns (Ho 1998).
 
     Examples
     --------
@@ -682,21 +583,9 @@ class RandomSubspaceClassifier(BaggingClassifier):
         self.progress = progress
 
 
+@documented("meta", "bagging", "subspace", "numbers")
 class RandomSubspaceRegressor(BaggingRegressor):
-    """Members that see all rows but each only some of the columns, drawn at random (Ho 1998).
-
-    Parameters
-    ----------
-    estimator : estimator or None, default=None
-        What to fit; None takes `DecisionTreeRegressor`.
-    n_estimators : int, default=50
-        Number of members.
-    max_features : int or float, default=0.5
-        How many columns each member sees, or which share; half of them is Ho's choice.
-    categorical_features, numeric_features : list of names or positions, mask, "all" or None, default=None
-        Columns to be read otherwise than their type says.
-    random_state, n_jobs, progress
-        As in `BaggingRegressor`.
+    """Random subspaces for numbers: members fitted to all rows and a random sample of the columns (Ho 1998).
 
     Examples
     --------

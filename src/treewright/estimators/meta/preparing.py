@@ -14,6 +14,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from treewright.estimators.base import TableLearner
+from treewright.estimators.parameter_docs import documented
 from treewright.estimators.parameters import is_whole, parameter_error
 from treewright.table import Column, read_frame, read_like
 
@@ -60,30 +61,14 @@ class CategoricalColumn:
         return marks
 
 
+@documented("preparer")
 class TablePreparer(TransformerMixin, BaseEstimator):
-    """Makes a table with text and missing values one of numbers, for models that need that.
+    """Converts a table with text and missing values to numbers, for models that need them.
 
-    A number's missing values are filled with the median of its column, then the column gets a mean of 0 and a standard
-    deviation of 1. Ordered categories count as 0, 1, 2, .. and are treated alike. Any other category becomes a column
-    of 0 and 1; where there is none, or one that training did not have, all of them are 0. Two rows of different
-    categories are then as far apart as two numbers are on average, which suits models that go by distance.
-
-    Parameters
-    ----------
-    max_categories : int, default=50
-        Most columns that one column of categories becomes. If it has more categories, the most common ones keep a
-        column of their own and all others share one. Raise it where rare categories matter and rows are many.
-    categorical_features, numeric_features : list of names or positions, mask, "all" or None, default=None
-        Columns to be read otherwise than their type says.
-
-    Attributes
-    ----------
-    columns_ : tuple of Column
-        The columns of the training table.
-    n_features_in_ : int
-        Their number.
-    feature_names_in_ : ndarray
-        Their names, if the table had names.
+    Missing values of a number are imputed by the median of the column; then the column is scaled to mean 0 and standard
+    deviation 1. Ordered categories are the numbers 0, 1, 2, .. and are treated alike. Every other category becomes a
+    column of 0 and 1. For missing values and unseen categories all of these are 0. Rows of different categories are
+    then as far apart as two numbers on average, which suits distance-based models.
 
     Examples
     --------

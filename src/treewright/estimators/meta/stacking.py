@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from treewright.estimators.meta.combining import Combination, Named, Task
 from treewright.estimators.meta.preparing import TablePreparer, prepared
+from treewright.estimators.parameter_docs import documented
 from treewright.estimators.parameters import parameter_error
 from treewright.table import read_classes, read_numbers
 from treewright.table.selection import open_rows
@@ -116,47 +117,12 @@ def _final_has(method: str) -> Any:
     return available_if(check)
 
 
+@documented("meta", "combination", "stacking", "classes")
 class StackingClassifier(ClassifierMixin, Stacking):
-    """Different kinds of classifiers, and a final one that learns from their answers.
+    """Classifiers of different kinds, and a final classifier that is fitted to their predictions.
 
-    The final estimator learns from answers for rows left out: each member is fitted to four fifths of the rows and
-    asked about the last fifth, five times over. The members that predict are fitted to all rows.
-
-    Parameters
-    ----------
-    estimators : list of (name, classifier) or None, default=None
-        The members. None takes three that err in different ways: k-nearest neighbours ("nearest"), a decision tree
-        pruned by cross-validation ("tree") and a support vector machine ("svm"; above 10,000 rows its kernel is
-        approximated by 300 points). Members of this library and pipelines get the table as it is, all others by way of
-        a `TablePreparer`, which makes it one of numbers. A member set to "drop" is left out.
-    final_estimator : classifier or None, default=None
-        What learns from the answers; None is a logistic regression.
-    cv : int, splitter, "prefit" or None, default=None
-        How rows are left out. None deals them to five folds, always in the same way. "prefit" takes members that are
-        fitted already; then give rows that they have not seen.
-    stack_method : {"auto", "predict_proba", "decision_function", "predict"}, default="auto"
-        What members are asked for; "auto" is the first of these that a member has.
-    passthrough : bool, default=False
-        Whether the final estimator sees the table, too, by way of a `TablePreparer`.
-    n_jobs : int or None, default=None
-        How many members to fit at the same time; -1 for as many as there are cores.
-    progress : bool or None, default=None
-        Whether to show that fitting goes on once it takes more than two seconds; None does in terminals and notebooks.
-
-    Attributes
-    ----------
-    estimators_ : list of classifiers
-        The fitted members.
-    named_estimators_ : Bunch
-        The same by name.
-    final_estimator_ : classifier
-        What joins them.
-    classes_ : ndarray
-        The classes in ascending order.
-    n_features_in_, feature_names_in_
-        Number and names of the columns.
-    ensemble_ : sklearn.ensemble.StackingClassifier
-        scikit-learn's ensemble of them.
+    The final estimator is fitted to out-of-fold predictions: in each of five folds, the members are fitted to the other
+    four. The members that predict are fitted to all rows.
 
     Examples
     --------
@@ -214,43 +180,12 @@ class StackingClassifier(ClassifierMixin, Stacking):
         return self._fit_stack(NamedStack(members, final, stack_method=self.stack_method), task)
 
 
+@documented("meta", "combination", "stacking", "numbers")
 class StackingRegressor(RegressorMixin, Stacking):
-    """Different kinds of regressors, and a final one that learns from their answers.
+    """Regressors of different kinds, and a final regressor that is fitted to their predictions.
 
-    The final estimator learns from answers for rows left out: each member is fitted to four fifths of the rows and
-    asked about the last fifth, five times over. The members that predict are fitted to all rows.
-
-    Parameters
-    ----------
-    estimators : list of (name, regressor) or None, default=None
-        The members. None takes three that err in different ways: k-nearest neighbours ("nearest"), a decision tree
-        pruned by cross-validation ("tree") and a support vector machine ("svm"; above 10,000 rows its kernel is
-        approximated by 300 points). Members of this library and pipelines get the table as it is, all others by way of
-        a `TablePreparer`, which makes it one of numbers. A member set to "drop" is left out.
-    final_estimator : regressor or None, default=None
-        What learns from the answers; None is a ridge regression.
-    cv : int, splitter, "prefit" or None, default=None
-        How rows are left out. None deals them to five folds, always in the same way. "prefit" takes members that are
-        fitted already; then give rows that they have not seen.
-    passthrough : bool, default=False
-        Whether the final estimator sees the table, too, by way of a `TablePreparer`.
-    n_jobs : int or None, default=None
-        How many members to fit at the same time; -1 for as many as there are cores.
-    progress : bool or None, default=None
-        Whether to show that fitting goes on once it takes more than two seconds; None does in terminals and notebooks.
-
-    Attributes
-    ----------
-    estimators_ : list of regressors
-        The fitted members.
-    named_estimators_ : Bunch
-        The same by name.
-    final_estimator_ : regressor
-        What joins them.
-    n_features_in_, feature_names_in_
-        Number and names of the columns.
-    ensemble_ : sklearn.ensemble.StackingRegressor
-        scikit-learn's ensemble of them.
+    The final estimator is fitted to out-of-fold predictions: in each of five folds, the members are fitted to the other
+    four. The members that predict are fitted to all rows.
 
     Examples
     --------

@@ -11,6 +11,7 @@ from sklearn.preprocessing import LabelEncoder
 from sklearn.utils.validation import check_is_fitted
 
 from treewright.estimators.meta.combining import Combination, Named, Task, default_members
+from treewright.estimators.parameter_docs import documented
 from treewright.estimators.parameters import parameter_error
 from treewright.table import read_classes, read_numbers
 from treewright.table.selection import open_rows
@@ -66,38 +67,9 @@ class Voting(TransformerMixin, Combination):
         return tags
 
 
+@documented("meta", "combination", "voting", "classes")
 class VotingClassifier(ClassifierMixin, Voting):
-    """Different kinds of classifiers that vote.
-
-    Parameters
-    ----------
-    estimators : list of (name, classifier) or None, default=None
-        The members. None takes three that err in different ways: k-nearest neighbours ("nearest"), a decision tree
-        pruned by cross-validation ("tree") and a support vector machine ("svm"; above 10,000 rows its kernel is
-        approximated by 300 points). Members of this library and pipelines get the table as it is, all others by way of
-        a `TablePreparer`, which makes it one of numbers. A member set to "drop" is left out.
-    voting : {"hard", "soft"}, default="hard"
-        Each member has a vote, and of classes with as many the first wins; or the probabilities are averaged, which is
-        better where all members tell them well.
-    weights : one number per member or None, default=None
-        What the vote of each counts; None counts all the same.
-    n_jobs : int or None, default=None
-        How many members to fit at the same time; -1 for as many as there are cores.
-    progress : bool or None, default=None
-        Whether to show that fitting goes on once it takes more than two seconds; None does in terminals and notebooks.
-
-    Attributes
-    ----------
-    estimators_ : list of classifiers
-        The fitted members.
-    named_estimators_ : Bunch
-        The same by name.
-    classes_ : ndarray
-        The classes in ascending order.
-    n_features_in_, feature_names_in_
-        Number and names of the columns.
-    ensemble_ : sklearn.ensemble.VotingClassifier
-        scikit-learn's ensemble of them.
+    """Classifiers of different kinds that vote.
 
     Examples
     --------
@@ -174,33 +146,9 @@ def votes_of(predictions: np.ndarray, weights: np.ndarray, n_classes: int) -> np
     return votes
 
 
+@documented("meta", "combination", "voting", "numbers")
 class VotingRegressor(RegressorMixin, Voting):
-    """Different kinds of regressors, and the mean of their answers.
-
-    Parameters
-    ----------
-    estimators : list of (name, regressor) or None, default=None
-        The members. None takes three that err in different ways: k-nearest neighbours ("nearest"), a decision tree
-        pruned by cross-validation ("tree") and a support vector machine ("svm"; above 10,000 rows its kernel is
-        approximated by 300 points). Members of this library and pipelines get the table as it is, all others by way of
-        a `TablePreparer`, which makes it one of numbers. A member set to "drop" is left out.
-    weights : one number per member or None, default=None
-        What each counts in the mean; None counts all the same.
-    n_jobs : int or None, default=None
-        How many members to fit at the same time; -1 for as many as there are cores.
-    progress : bool or None, default=None
-        Whether to show that fitting goes on once it takes more than two seconds; None does in terminals and notebooks.
-
-    Attributes
-    ----------
-    estimators_ : list of regressors
-        The fitted members.
-    named_estimators_ : Bunch
-        The same by name.
-    n_features_in_, feature_names_in_
-        Number and names of the columns.
-    ensemble_ : sklearn.ensemble.VotingRegressor
-        scikit-learn's ensemble of them.
+    """Regressors of different kinds whose predictions are averaged.
 
     Examples
     --------

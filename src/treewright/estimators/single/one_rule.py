@@ -18,6 +18,7 @@ from treewright.engines.missing_values import (
 )
 from treewright.estimators.base import Training
 from treewright.estimators.missing_values import impute, refuse_missing
+from treewright.estimators.parameter_docs import documented
 from treewright.estimators.parameters import check_min_bucket
 from treewright.estimators.single.base import TreeClassifier
 from treewright.estimators.single.specification import TreeSpec
@@ -31,32 +32,17 @@ if TYPE_CHECKING:
     from treewright.runtime.forms import Run
 
 
+@documented("single", "oner", "classes")
 class OneRClassifier(TreeClassifier):
-    """A tree that asks about one column only: a branch per category, or per interval of a number.
+    """OneR (Holte 1993): a rule on the one column that makes the fewest errors.
 
-    Often not much worse than a large tree (Holte 1993), and a baseline that any other model should beat. It writes the
-    rule that Weka's OneR writes: a number's intervals end halfway between two values, neighbours that answer the same
-    are one, of classes with equal weight the first is answered, and of columns with equal errors the first is taken.
-    Where Weka answers the first class for want of rows, this rule answers the majority.
+    The rule has one branch per category, or per interval of a number. It is often not much worse than a large tree, and
+    a baseline that any other model should beat. It equals the rule of Weka's OneR:
 
-    Parameters
-    ----------
-    min_bucket : float, default=6
-        Least weight of the majority class in an interval of a number. Raise it for fewer intervals and less
-        overfitting; 6 is Holte's choice.
-    missing : str, default="branch"
-        What becomes of missing values, in training and in prediction: "branch" (a value of their own, as in Weka),
-        "learned" (the branch where they cost the fewest errors), "fractional" (a part down every branch),
-        "every_value", "all_branches", "surrogate", "majority", "class_majority" or "model" (filled first), or "error".
-        The intervals of a number are always those of the rows that have one. A column without missing values in
-        training sends them where most rows go.
-    unseen : {"as_missing", "stop", "majority", "error"}, default="as_missing"
-        What becomes of categories that were not there in training: they count as missing, the node answers that asks
-        for them, they follow the most rows, or they are refused.
-    class_weight : dict, "balanced" or None, default=None
-        What a row of each class weighs.
-    categorical_features, numeric_features : list of names or positions, mask, "all" or None, default=None
-        Columns to be read otherwise than their type says.
+    - The intervals of a number end halfway between two values; neighbours with the same prediction are merged.
+    - The first of several classes with equal weight is predicted; the first of several columns with equal errors is
+      chosen.
+    - A branch without rows predicts the majority class; Weka predicts the first class there.
 
     Examples
     --------
