@@ -72,6 +72,15 @@ def has_label(y: Any) -> np.ndarray | None:
     return None if known.all() else known
 
 
+def count_rows(y: Any) -> int:
+    """The number of values of a target.
+
+    >>> count_rows(["yes", None, "no"])
+    3
+    """
+    return len(_open_target(y))
+
+
 def take_rows(y: Any, rows: np.ndarray) -> NamedColumn:
     """Some rows of a target, with its name and the classes it declares.
 
