@@ -89,7 +89,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         self.numeric_features = numeric_features
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn medians, scales and categories; `y` is not looked at."""
+        """Compute medians, scales and categories; `y` is not used."""
         if not is_whole(self.max_categories, 2):
             raise parameter_error("max_categories", self.max_categories, "a whole number of 2 or more")
         table = read_frame(X, categorical_features=self.categorical_features, numeric_features=self.numeric_features)
@@ -126,11 +126,11 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         if not len(known):
             return NumericColumn(column.name, 0.0, 0.0, 1.0)
         median = float(np.median(known))
-        filled = np.append(known, np.full(len(values) - len(known), median))
+        imputed = np.append(known, np.full(len(values) - len(known), median))
         # Divided by the largest first: squares of very large numbers would be infinite.
-        largest = float(np.abs(filled).max()) or 1.0
-        mean = float((filled / largest).mean() * largest)
-        deviation = float(np.sqrt(np.mean((filled / largest - mean / largest) ** 2)) * largest)
+        largest = float(np.abs(imputed).max()) or 1.0
+        mean = float((imputed / largest).mean() * largest)
+        deviation = float(np.sqrt(np.mean((imputed / largest - mean / largest) ** 2)) * largest)
         is_constant = deviation <= 1e-15 * largest
         return NumericColumn(column.name, median, mean, 1.0 if is_constant else deviation)
 

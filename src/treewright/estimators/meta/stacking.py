@@ -1,4 +1,4 @@
-"""Stacking: a model that learns from the answers of others when to believe which."""
+"""Stacking: a final model that is fitted to the predictions of the members."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STACK_METHODS = ("auto", "predict_proba", "decision_function", "predict")
 
 
 class Passing:
-    """A stack whose final estimator can see the table, too, as numbers."""
+    """A stack whose final estimator may also get the table, as numbers."""
 
     passthrough: bool
     preparer_: TablePreparer
@@ -33,7 +33,7 @@ class Passing:
 
 
 class NamedStack(Passing, scikit.StackingClassifier):
-    """scikit-learn's, but classes keep their names, and columns that pass through are made numbers."""
+    """scikit-learn's stacking, but classes keep their names, and columns that pass through become numbers."""
 
     def fit(self, X: Any, y: Any, **fit_params: Any) -> Any:
         self._label_encoder = LabelEncoder().fit(y)
@@ -54,7 +54,7 @@ class NamedStack(Passing, scikit.StackingClassifier):
 
 
 class NumberStack(Passing, scikit.StackingRegressor):
-    """scikit-learn's, with columns that pass through made numbers."""
+    """scikit-learn's stacking, but columns that pass through become numbers."""
 
     def fit(self, X: Any, y: Any, **fit_params: Any) -> Any:
         if self.passthrough:
@@ -66,15 +66,15 @@ class NumberStack(Passing, scikit.StackingRegressor):
 
 
 class Stacking(TransformerMixin, Combination):
-    """What stacking of classes and of numbers shares."""
+    """Shared base of stacking for classes and for numbers."""
 
     def predict(self, X: Any) -> np.ndarray:
-        """What the final estimator makes of the members' answers."""
+        """The prediction of the final estimator."""
         check_is_fitted(self)
         return np.asarray(self.ensemble_.predict(open_rows(X)))
 
     def transform(self, X: Any) -> np.ndarray:
-        """The table that the final estimator looks at: what each member answers, side by side."""
+        """The input of the final estimator: the predictions of the members, a column each."""
         check_is_fitted(self)
         return np.asarray(self.ensemble_.transform(open_rows(X)))
 
@@ -155,18 +155,18 @@ class StackingClassifier(ClassifierMixin, Stacking):
 
     @_final_has("predict_proba")
     def predict_proba(self, X: Any) -> np.ndarray:
-        """The probability of each class, in the order of `classes_`, as the final estimator tells it."""
+        """The probability of each class, in the order of `classes_`, by the final estimator."""
         check_is_fitted(self)
         return np.asarray(self.ensemble_.predict_proba(open_rows(X)))
 
     @_final_has("decision_function")
     def decision_function(self, X: Any) -> np.ndarray:
-        """What the final estimator's `decision_function` says."""
+        """The `decision_function` of the final estimator."""
         check_is_fitted(self)
         return np.asarray(self.ensemble_.decision_function(open_rows(X)))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of rows whose class is predicted right."""
+        """The accuracy: the fraction of rows whose class is predicted correctly."""
         labels, classes = read_classes(y)
         return float(super().score(X, classes[labels], sample_weight))
 
@@ -217,7 +217,7 @@ class StackingRegressor(RegressorMixin, Stacking):
         self.progress = progress
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The coefficient of determination: 1 is perfect, 0 as good as the mean."""
+        """The coefficient of determination: 1 is perfect, 0 is as good as predicting the mean."""
         return float(super().score(X, read_numbers(y), sample_weight))
 
     def _fit_members(self, members: Named, task: Task) -> Any:

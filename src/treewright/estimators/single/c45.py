@@ -23,7 +23,7 @@ WEKA_CLOSE = 1e-6
 
 
 class C45Spec(TreeSpec):
-    """What decides a tree of C4.5: thresholds are values of the table, and useless splits are collapsed."""
+    """The specification of a C4.5 tree: thresholds are values of the table, and useless splits are collapsed."""
 
     def grow(self, training: Training) -> Tree:
         return lower_thresholds(super().grow(training), training.table)
@@ -98,7 +98,7 @@ class C45Classifier(TreeClassifier):
         labelled = has_label(y)
         if labelled is None:
             return super()._read_training(table, y, sample_weight)
-        # Rows without a class are not learned from, but a threshold may be a value of theirs, as in Weka.
+        # Rows without a class do not take part in growth, but a threshold may be one of their values, as in Weka.
         rows = np.flatnonzero(labelled)
         warnings.warn(f"{len(labelled) - len(rows)} rows without a class are not learned from", stacklevel=3)
         weights = read_weights(sample_weight, len(labelled))[rows]
@@ -108,9 +108,9 @@ class C45Classifier(TreeClassifier):
 
 
 def lower_thresholds(tree: Tree, values: np.ndarray) -> Tree:
-    """C4.5 lowers a threshold to the largest value of its column, in the whole table, that is not above it.
+    """Lower each threshold to the largest value of its column, in the whole table, that is not above it.
 
-    Weka compares to within 1e-6, here and when it asks for the threshold.
+    Weka compares with a tolerance of 1e-6, here and when it sends rows down the tree.
     """
     lowered = np.array(tree.threshold)
     numeric = np.array([column.is_numeric for column in tree.columns])
@@ -130,7 +130,7 @@ def lower_thresholds(tree: Tree, values: np.ndarray) -> Tree:
 
 
 def _first_of_close(line: np.ndarray, largest: float) -> float:
-    """The value Weka ends up with on its way through a column: one that no later one exceeds by more than 1e-6."""
+    """The value that Weka finds in its pass over a column: no later value exceeds it by more than 1e-6."""
     found = -np.inf
     for value in line[(line > largest - 10 * WEKA_CLOSE) & (line <= largest)].tolist():
         if value > found + WEKA_CLOSE:

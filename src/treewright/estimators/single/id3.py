@@ -74,7 +74,7 @@ class ID3Classifier(TreeClassifier):
 
     def _read_table(self, X: Any) -> Table:
         table = super()._read_table(X)
-        # A column without any value has no type; it is no number that a user gave.
+        # A column without any value has no kind, so it is not a number of the user.
         numeric = [
             column.name
             for column, values in zip(table.columns, table.values.T, strict=True)

@@ -1,4 +1,4 @@
-"""Oblivious trees: all nodes of a level ask the same question, so a leaf is a row of a decision table."""
+"""Oblivious trees: all nodes of a level have the same split, so a leaf is a row of a decision table."""
 
 from __future__ import annotations
 
