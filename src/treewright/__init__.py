@@ -1,4 +1,4 @@
-"""treewright: decision trees and tree ensembles on tables as people have them."""
+"""treewright: decision trees and tree ensembles on tables with text, dates and missing values."""
 
 from __future__ import annotations
 
@@ -53,8 +53,11 @@ if TYPE_CHECKING:
         cross_validate_ccp_alpha,
         prune,
     )
+    from treewright.insight.columns import summarise_columns
+    from treewright.insight.cross_validation import cross_validate_score
     from treewright.insight.diversity import diversity
     from treewright.insight.importances import permutation_importance
+    from treewright.insight.task import infer_task
     from treewright.table import read_table
 
 __version__ = "0.1.0"
@@ -96,13 +99,16 @@ __all__ = [
     "complexity_table",
     "cost_complexity_path",
     "cross_validate_ccp_alpha",
+    "cross_validate_score",
     "datasets",
     "diversity",
+    "infer_task",
     "measures",
     "permutation_importance",
     "prune",
     "read_table",
     "show",
+    "summarise_columns",
 ]
 
 
@@ -143,10 +149,13 @@ _MODULES = {
     "complexity_table": "treewright.estimators.single.pruning",
     "cost_complexity_path": "treewright.estimators.single.pruning",
     "cross_validate_ccp_alpha": "treewright.estimators.single.pruning",
+    "cross_validate_score": "treewright.insight.cross_validation",
     "diversity": "treewright.insight.diversity",
+    "infer_task": "treewright.insight.task",
     "permutation_importance": "treewright.insight.importances",
     "prune": "treewright.estimators.single.pruning",
     "read_table": "treewright.table",
+    "summarise_columns": "treewright.insight.columns",
 }
 
 

@@ -53,8 +53,8 @@ def test_the_demo_leaves_the_environment_as_it_was(run: Runner, monkeypatch: pyt
 
 @pytest.mark.parametrize("width", ["60", "80", "120"])
 def test_the_prose_of_the_demo_keeps_to_the_width(run: Runner, width: str) -> None:
-    told = run("demo", COLUMNS=width).out.split("What to try next")[0].splitlines()
-    assert all(len(line) <= int(width) for line in told if not line.startswith("play=yes"))
+    described = run("demo", COLUMNS=width).out.split("What to try next")[0].splitlines()
+    assert all(len(line) <= int(width) for line in described if not line.startswith("play=yes"))
 
 
 def test_the_data_sets_are_listed(run: Runner) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from treewright.cli.errors import Interrupted, Mistake, exit_code_of
+from treewright.cli.errors import Interrupted, UserError, exit_code_of
 
 Runner = Callable[..., Any]
 
@@ -72,13 +72,13 @@ def test_a_mistake_gets_one_sentence_and_code_2(run: Runner, words: list[str], s
 @pytest.mark.parametrize(
     ("name", "text", "sentence"),
     [
-        ("no_target.csv", "a,b\n1,2\n", "say with --target which column to predict; no_target.csv has 'a', 'b'"),
+        ("no_target.csv", "a,b\n1,2\n", "give the column to predict with --target; no_target.csv has 'a', 'b'"),
         ("empty.csv", "", "empty.csv: the file is empty"),
         ("ragged.csv", "a,b\n1,2\n3\n", "ragged.csv: line 3: 1 values for 2 columns"),
         ("letter.docx", "a,b\n", "letter.docx: the suffix '.docx' is not known"),
     ],
 )
-def test_a_wrong_file_is_told(
+def test_a_wrong_file_is_reported(
     run: Runner, write: Callable[[str, str], str], name: str, text: str, sentence: str
 ) -> None:
     result = run("fit", write(name, text))
@@ -96,7 +96,7 @@ def test_a_wrong_file_is_told(
         ("a,y\n1,b\n2,c\n3,d\n", "no two rows share one"),
     ],
 )
-def test_a_table_without_enough_to_learn_is_told(
+def test_a_table_without_enough_to_learn_is_reported(
     run: Runner, write: Callable[[str, str], str], text: str, sentence: str
 ) -> None:
     result = run("fit", write("little.csv", text), "-t", "y")
@@ -126,12 +126,12 @@ def test_the_traceback_is_shown_when_asked_for(run: Runner, words: list[str], en
 
 def test_what_nobody_expected_ends_with_code_1_and_the_way_to_more(capsys: pytest.CaptureFixture[str]) -> None:
     assert exit_code_of(lambda: 1 // 0, with_traceback=False) == 1
-    told = capsys.readouterr().err
-    assert told.startswith("treewright: unexpected ZeroDivisionError: ")
-    assert told.endswith("; --debug shows where\n")
+    described = capsys.readouterr().err
+    assert described.startswith("treewright: unexpected ZeroDivisionError: ")
+    assert described.endswith("; --debug shows where\n")
 
 
-@pytest.mark.parametrize(("error", "code"), [(Mistake("no"), 2), (Interrupted(), 130), (KeyError("x"), 1)])
+@pytest.mark.parametrize(("error", "code"), [(UserError("no"), 2), (Interrupted(), 130), (KeyError("x"), 1)])
 def test_each_kind_of_error_has_its_code(error: Exception, code: int) -> None:
     def fail() -> None:
         raise error

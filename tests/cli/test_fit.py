@@ -75,16 +75,16 @@ def test_the_lecture_tree_is_printed(run: Runner) -> None:
     assert WEATHER_TREE in run("fit", "weather", "--model", "id3").out
 
 
-def test_each_column_is_told_with_its_kind_and_gaps(run: Runner) -> None:
+def test_each_column_is_printed_with_its_kind_and_missing_values(run: Runner) -> None:
     lines = run("fit", "orchard", "--max-depth", "1").out.splitlines()
-    told = {line.split()[0]: line for line in lines[3:13] if line.split()}
+    described = {line.split()[0]: line for line in lines[3:13] if line.split()}
     kinds = {"variety": "categories", "vigour": "ordered", "height_m": "number", "last_pruned": "date"}
     frame = datasets.load_orchard().frame
     for name, kind in kinds.items():
         missing = frame.to_dict()[name].count(None)
-        assert told[name].split()[1:3] == [kind, str(missing)]
-    assert "weak < medium < strong" in told["vigour"]
-    assert "none (174)" in told["scab"]
+        assert described[name].split()[1:3] == [kind, str(missing)]
+    assert "weak < medium < strong" in described["vigour"]
+    assert "none (174)" in described["scab"]
 
 
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "arff", "jsonl", "parquet"])
@@ -118,13 +118,13 @@ def _write_table(path: Path, table: dict[str, list[Any]]) -> None:
 def test_whole_numbers_that_repeat_are_classes(run: Runner, write: Callable[[str, str], str]) -> None:
     table = write("codes.csv", "x,y\n" + "".join(f"{row},{row % 3}\n" for row in range(30)))
     out = " ".join(run("fit", table, "-t", "y").out.split())
-    assert "taken as classes: it has only 3 different whole numbers" in out
+    assert "treated as classes: it has only 3 different whole numbers" in out
     assert "--task numbers" in out
 
 
 def test_many_different_numbers_are_numbers(run: Runner, write: Callable[[str, str], str]) -> None:
     table = write("prices.csv", "x,y\n" + "".join(f"{row},{row * row}\n" for row in range(30)))
-    assert "taken as numbers: it has 30 different numbers" in run("fit", table, "-t", "y").out
+    assert "treated as numbers: it has 30 different numbers" in run("fit", table, "-t", "y").out
 
 
 def test_the_task_can_be_chosen(run: Runner, write: Callable[[str, str], str]) -> None:
@@ -159,7 +159,7 @@ def test_rows_without_a_target_are_left_out_when_asked(run: Runner, write: Calla
     assert refused.code == 2
     assert refused.err == (
         "treewright: target 'ripe': 2 of 42 values are missing; "
-        "fill them in, or leave those rows out with --drop-missing-target\n"
+        "add them, or leave those rows out with --drop-missing-target\n"
     )
     accepted = run("fit", table, "-t", "ripe", "--drop-missing-target")
     assert accepted.code == 0
@@ -167,15 +167,13 @@ def test_rows_without_a_target_are_left_out_when_asked(run: Runner, write: Calla
     assert "2 rows" in accepted.out
 
 
-def test_labels_that_had_gaps_beside_them_are_still_whole_numbers(
-    run: Runner, write: Callable[[str, str], str]
-) -> None:
+def test_labels_next_to_missing_values_are_still_whole_numbers(run: Runner, write: Callable[[str, str], str]) -> None:
     table = write("missing values.csv", "x,y\n" + "".join(f"{row},{int(row > 9)}\n" for row in range(20)) + "5,\n")
     out = run("fit", table, "-t", "y", "--drop-missing-target").out
     assert "x <= 9.5: 0 (10.0)" in out or "x <= 9: 0 (10.0)" in out
 
 
-def test_fewer_folds_are_taken_for_a_small_class_and_told(run: Runner) -> None:
+def test_fewer_folds_are_taken_for_a_small_class_and_reported(run: Runner) -> None:
     out = run("fit", "weather").out
     assert "5 folds instead of 10, because the smallest class, 'no', has 5 rows" in " ".join(out.split())
 
@@ -189,7 +187,7 @@ def test_a_class_of_one_row_does_not_stop_the_run(run: Runner, write: Callable[[
     ("text", "finding"),
     [("x,y\n1,a\n2,a\n3,a\n", "nothing to learn"), ("x,y\n1,2.5\n2,2.5\n3,2.5\n", "nothing to learn")],
 )
-def test_a_target_that_never_varies_is_told(
+def test_a_target_that_never_varies_is_reported(
     run: Runner, write: Callable[[str, str], str], text: str, finding: str
 ) -> None:
     result = run("fit", write("same.csv", text), "-t", "y")
@@ -202,7 +200,7 @@ def test_rules_are_printed_when_asked(run: Runner) -> None:
     assert "outlook = rainy and wind = weak" not in run("fit", "weather").out
 
 
-def test_a_long_tree_is_cut_and_the_way_to_all_of_it_is_told(run: Runner) -> None:
+def test_a_long_tree_is_cut_and_the_way_to_all_of_it_is_reported(run: Runner) -> None:
     cut = run("fit", "iris", "-t", "sepal_width", "--folds", "2", "--prune", "none").out
     whole = run("fit", "iris", "-t", "sepal_width", "--folds", "2", "--prune", "none", "--whole").out
     assert "--whole shows all" in cut
@@ -228,8 +226,8 @@ def test_a_table_fits_in_80_columns_and_uses_more_if_there_are_more(
     name = "the_share_of_days_with_rain_in_the_last_two_weeks_of_the_month_before"
     rows = "".join(f"{word} and more,{'ab'[place % 2]}\n" for place, word in enumerate("abcdefgh" * 4))
     table = write("long.csv", f"{name},y\n{rows}")
-    narrow = run("fit", table, "-t", "y", COLUMNS="80").out.split("The target is taken")[0]
-    wide = run("fit", table, "-t", "y", COLUMNS="160").out.split("The target is taken")[0]
+    narrow = run("fit", table, "-t", "y", COLUMNS="80").out.split("The target is treated")[0]
+    wide = run("fit", table, "-t", "y", COLUMNS="160").out.split("The target is treated")[0]
     assert max(map(len, narrow.splitlines())) <= 80
     assert name in wide
 

@@ -193,7 +193,7 @@ def test_it_prints_as_a_table_and_cuts_a_long_one() -> None:
         (lambda: diversity(GaussianNB().fit([[1], [2]], [0, 1]), [[1]], [0]), "give a fitted ensemble"),
         (
             lambda: diversity(scikit.GradientBoostingClassifier(n_estimators=2).fit([[1], [2]], [0, 1]), [[1]], [0]),
-            "answer with steps to add up",
+            "predict terms of a sum",
         ),
         (
             lambda: diversity(scikit.RandomForestClassifier(2).fit([[1], [2]], [0, 1]), [[1]], [0, 1]),
@@ -234,7 +234,7 @@ def test_the_vote_error_of_different_members_agrees_with_a_simulation() -> None:
     [
         (lambda: majority_vote_error([]), "list of errors is empty"),
         (lambda: majority_vote_error([0.2, 1.2]), "between 0 and 1, not 1.2"),
-        (lambda: majority_vote_error([0.2], 0.3), "nothing left for `error` to say"),
+        (lambda: majority_vote_error([0.2], 0.3), "`error` is not used"),
         (lambda: majority_vote_error(3), "between 0 and 1, not None"),
         (lambda: majority_vote_error("ab", 0.3), "whole number of at least 1, not 'ab'"),
     ],

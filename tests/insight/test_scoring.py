@@ -8,8 +8,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from treewright.insight.scoring import score_numbers, split_folds, wilson_interval
-from treewright.insight.task import Task, choose_task
+from treewright.insight.cross_validation import split_folds
+from treewright.insight.scoring import score_numbers, wilson_interval
+from treewright.insight.task import Task, task_of_column
 from treewright.table import Frame
 
 
@@ -22,13 +23,13 @@ def test_the_interval_of_a_share_is_wilsons(counts: tuple[int, int]) -> None:
 def test_the_intervals_for_numbers_are_as_wide_as_resampling_says() -> None:
     rng = np.random.default_rng(0)
     y = rng.gamma(2.0, size=400)
-    answers = y + rng.normal(scale=0.7, size=400)
+    predictions = y + rng.normal(scale=0.7, size=400)
     resampled = []
     for _ in range(2000):
         rows = rng.integers(400, size=400)
-        errors, spread = (y[rows] - answers[rows]) ** 2, (y[rows] - y[rows].mean()) ** 2
+        errors, spread = (y[rows] - predictions[rows]) ** 2, (y[rows] - y[rows].mean()) ** 2
         resampled.append((1 - errors.mean() / spread.mean(), np.sqrt(errors.mean())))
-    for score, values in zip(score_numbers(y, answers), np.transpose(resampled), strict=True):
+    for score, values in zip(score_numbers(y, predictions), np.transpose(resampled), strict=True):
         assert score.interval is not None
         half = (score.interval[1] - score.interval[0]) / 2
         assert half == pytest.approx(1.96 * values.std(), rel=0.1)
@@ -65,4 +66,4 @@ def test_a_table_for_numbers_has_no_more_folds_than_rows() -> None:
     ],
 )
 def test_the_task_follows_from_the_values(values: list[object], task: Task) -> None:
-    assert choose_task(Frame({"y": values}), "y")[0] is task
+    assert task_of_column(Frame({"y": values}), "y")[0] is task

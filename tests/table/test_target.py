@@ -74,7 +74,7 @@ def test_a_column_vector_is_read_with_scikit_learns_warning(read):
     ],
 )
 def test_missing_numbers_are_told_by_row(read, y):
-    message = r"the target has 2 missing values \(rows 1, 3\); drop those rows or fill them in"
+    message = r"the target has 2 missing values \(rows 1, 3\); drop those rows, or give their values"
     with pytest.raises(ValueError, match=message):
         read(y)
 

@@ -18,26 +18,26 @@ from treewright.cli.fit import fit
 
 
 class OneSentenceGroup(TyperGroup):
-    """Commands that tell what goes wrong in one sentence, never in a traceback."""
+    """Commands whose errors are one sentence, never a traceback."""
 
     def main(self, args: Sequence[str] | None = None, *, standalone_mode: bool = True, **extra: Any) -> Any:  # type: ignore[override]
         words = list(sys.argv[1:] if args is None else args)
-        # Taken out here, so that it may stand anywhere on the line.
+        # Removed here, so that it may be anywhere on the line.
         rest = [word for word in words if word != "--debug"]
         run = partial(super().main, rest, standalone_mode=False, **extra)
         if not standalone_mode:
             return run()
-        _escape_what_the_terminal_lacks()
+        _escape_unknown_letters()
         sys.exit(exit_code_of(run, with_traceback=wants_traceback(words)))
 
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
-        except KeyboardInterrupt:  # versions of click and typer disagree on what becomes of it
+        except KeyboardInterrupt:  # versions of click and typer treat it differently
             raise Interrupted from None
 
 
-def _escape_what_the_terminal_lacks() -> None:
+def _escape_unknown_letters() -> None:
     """Write a letter that the terminal's encoding does not have as an escape rather than fail."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
@@ -70,7 +70,7 @@ def treewright_command(
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
 ) -> None:
-    """Decision trees on tables as people have them: exact, and shown in your own words."""
+    """Decision trees on tables with text, dates and missing values: exact and readable."""
     if ctx.invoked_subcommand is None:
         print(ctx.get_help())
 

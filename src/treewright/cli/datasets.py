@@ -13,6 +13,6 @@ def datasets() -> None:
         one = shipped.load(name)
         rows.append((name, str(len(one.frame)), one.target, one.description))
     report = Report()
-    report.table(("name", "rows", "target", "what it is about"), rows, right=("rows",))
+    report.table(("name", "rows", "target", "description"), rows, right=("rows",))
     report.blank()
-    report.say("Use a name in place of a file: treewright fit iris")
+    report.paragraph("Use a name instead of a file: treewright fit iris")

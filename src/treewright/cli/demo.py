@@ -1,4 +1,4 @@
-"""`treewright demo`: the main job on tables that ship with the library, step by step."""
+"""`treewright demo`: fitting trees to data sets of the library, step by step."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def demo(
         typer.Option(metavar="NAME", help="Show another data set; `treewright datasets` lists them."),
     ] = None,
 ) -> None:
-    """See trees grow: ID3 on a small table by hand, C4.5 on a real-looking one with missing values."""
+    """Show ID3 on a small table, and C4.5 on a larger one with missing values."""
     from treewright import datasets
     from treewright.cli.report import Report
 
@@ -35,7 +35,7 @@ def demo(
             report.blank()
             _show_c45(report, datasets.load_orchard())
     report.blank()
-    _say_what_next(report)
+    _print_next_steps(report)
 
 
 @contextmanager
@@ -58,70 +58,72 @@ def _show_id3(report: Report, dataset: Dataset) -> None:
     report.heading("1. Fourteen days of weather: was tennis played?")
     report.blank()
     report.table(dataset.frame.columns, [list(map(str, row.values())) for row in _rows(dataset, 4)])
-    report.say(f"... and {len(dataset.frame) - 4} more days.")
+    report.paragraph(f"... and {len(dataset.frame) - 4} more days.")
     report.blank()
     model = ID3Classifier().fit(dataset.X, dataset.frame[[dataset.target]])
     root = model.tree_.root
-    report.say(
-        "ID3 asks first about the column with the highest information gain, then likewise in each branch. "
-        f"Here it begins with {root}, which gains {root.gain:.3f} of the {root.impurity:.3f} bits that the "
-        "answer is worth:"
+    report.paragraph(
+        "ID3 splits on the column with the highest information gain, then likewise in each branch. "
+        f"The first split is on {root}, which gains {root.gain:.3f} of the {root.impurity:.3f} bits of entropy:"
     )
     report.blank()
     report.tree(model.tree_)
     report.blank()
-    report.say('"yes (4.0)": the answer is yes, and four days got there. The same tree as one sentence:')
+    report.paragraph(
+        '"yes (4.0)": the prediction is yes, and four days reach this leaf. The same tree as one sentence:'
+    )
     report.blank()
     report.lines([model.rules("yes")])
 
 
 def _show_c45(report: Report, dataset: Dataset) -> None:
-    from treewright.cli.analysis import Wishes, fit_all, prepare, score_unseen
+    from treewright.cli.analysis import FitOptions, fit_all, prepare, validate
     from treewright.cli.report import progress_bar
 
     report.heading("2. Four hundred apple trees: how bad is the scab?")
-    report.say("The table is invented, but as tables are: text, numbers, dates, an order, and missing values.")
+    report.paragraph("The table is invented, with text, numbers, dates, ordered categories and missing values.")
     report.blank()
-    options = {"min_samples_leaf": 20}
-    question = prepare(dataset.frame, Wishes(dataset.target, model="c45", options=options))
-    report.columns(question)
+    prepared = prepare(dataset.frame, FitOptions(dataset.target, model="c45", parameters={"min_samples_leaf": 20}))
+    report.columns(prepared)
     report.blank()
-    report.say(
-        "C4.5 takes these columns as they are. To keep the tree readable, at least two branches of every "
-        "question must get twenty rows. How good is it for rows it has not seen?"
+    report.paragraph(
+        "C4.5 reads these columns unchanged. To keep the tree readable, at least two branches of every "
+        "split must have twenty rows. The score on rows that the tree was not fitted to:"
     )
     report.blank()
-    fitted = fit_all(question)
-    with progress_bar("cross-validating", len(question.folds)) as step:
-        scores = score_unseen(question, step)
-    report.scores(question, scores, fitted.tree_)
+    fitted = fit_all(prepared)
+    with progress_bar("cross-validating", len(prepared.folds)) as step:
+        found = validate(prepared, step)
+    report.scores(found, len(prepared.X), fitted.tree_)
     report.blank()
-    report.say("And this is what it says, fitted on all rows:")
+    report.paragraph("The tree, fitted to all rows:")
     report.blank()
     report.tree(fitted.tree_)
     report.blank()
     leaf = next(node for node in fitted.tree_ if node.is_leaf and node.errors)
-    report.say(f'"{leaf}": {leaf.weight:.0f} rows got there, and for {leaf.errors:.0f} of them the answer is wrong.')
+    report.paragraph(
+        f'"{leaf}": {leaf.weight:.0f} rows reach this leaf, and {leaf.errors:.0f} of them are predicted wrongly.'
+    )
 
 
 def _show_any(report: Report, dataset: Dataset) -> None:
-    from treewright.cli.analysis import Wishes, fit_all, prepare, score_unseen
+    from treewright.cli.analysis import FitOptions, fit_all, prepare, validate
     from treewright.cli.fit import task_sentence
     from treewright.cli.report import progress_bar
 
     report.heading(dataset.description)
     report.blank()
-    question = prepare(dataset.frame, Wishes(dataset.target))
-    report.columns(question)
+    prepared = prepare(dataset.frame, FitOptions(dataset.target))
+    report.columns(prepared)
     report.blank()
-    report.say(task_sentence(question))
+    report.paragraph(task_sentence(prepared))
     report.blank()
-    fitted = fit_all(question)
-    with progress_bar("cross-validating", len(question.folds)) as step:
-        scores = score_unseen(question, step)
-    report.scores(question, scores, fitted.tree_)
+    fitted = fit_all(prepared)
+    with progress_bar("cross-validating", len(prepared.folds)) as step:
+        found = validate(prepared, step)
+    report.scores(found, len(prepared.X), fitted.tree_)
     report.blank()
-    report.say("The tree, fitted on all rows:")
+    report.paragraph("The tree, fitted to all rows:")
     report.blank()
     report.tree(fitted.tree_)
 
@@ -130,7 +132,7 @@ def _rows(dataset: Dataset, count: int) -> list[dict[str, object]]:
     return [dataset.frame[place] for place in range(count)]
 
 
-def _say_what_next(report: Report) -> None:
+def _print_next_steps(report: Report) -> None:
     report.heading("What to try next")
     report.lines(
         [

@@ -1,4 +1,4 @@
-"""What to tell of an ensemble, of which nobody wants to read every tree."""
+"""Summaries of ensembles, which have too many trees to print."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 
 def importances_of(fitted: Any) -> list[tuple[str, float]]:
-    """The columns with their share in what the splits gained, the largest first; none if the members do not tell."""
+    """The columns with their importances, the largest first; empty if the members have none."""
     shares = getattr(fitted, "feature_importances_", None)
     if shares is None:
         return []
@@ -17,7 +17,7 @@ def importances_of(fitted: Any) -> list[tuple[str, float]]:
 
 
 def leaves_of(fitted: Any) -> np.ndarray | None:
-    """How many leaves each tree has; None if the members are no trees."""
+    """The number of leaves of each tree; None if the members are not trees."""
     forests = getattr(fitted, "forests_", None)
     if forests is not None:
         return np.concatenate([np.diff(forest.leaf_start) for forest in forests])
@@ -34,7 +34,7 @@ def count_members(fitted: Any) -> int:
 
 
 def members_sentence(fitted: Any) -> str:
-    """How many members there are, and of which kind."""
+    """The number of members and their kind."""
     named = getattr(fitted, "named_estimators_", None)
     if named is not None:
         return f"Members: {', '.join(f'{name} ({_kind(member)})' for name, member in named.items())}."
@@ -48,15 +48,15 @@ def members_sentence(fitted: Any) -> str:
 
 
 def rounds_sentence(fitted: Any) -> str:
-    """How a boosted model came to its trees; nothing for other models."""
+    """Rounds, learning rate and growth of a boosted model; empty for other models."""
     forests = getattr(fitted, "forests_", None)
     if forests is None:
         return ""
     n_rounds = len(forests[0])
     rounds = "1 round" if n_rounds == 1 else f"{n_rounds} rounds"
     each = "" if len(forests) == 1 else f" of {len(forests)} trees, one for each class"
-    chosen = ", chosen by the validation set" if len(fitted.validation_loss_) else ""
-    growth = {"best": "the best leaf split first", "level": "level by level", "oblivious": "a test for each level"}
+    chosen = ", chosen on a validation set" if len(fitted.validation_loss_) else ""
+    growth = {"best": "best leaf first", "level": "level by level", "oblivious": "one split per level"}
     shape = growth[fitted.shape_.growth]
     return f" {rounds}{each}{chosen}; learning rate {fitted.learning_rate_:g}, {shape}."
 
@@ -69,11 +69,13 @@ def _kind(member: Any) -> str:
 
 def out_of_bag_sentence(fitted: Any) -> str:
     measure = "accuracy" if hasattr(fitted, "classes_") else "R2"
-    return f"Out of bag: {measure} {fitted.oob_score_:.3f}, each row answered by the members that have not seen it."
+    return (
+        f"Out of bag: {measure} {fitted.oob_score_:.3f}, each row predicted by the members that were not fitted to it."
+    )
 
 
 def describe_ensemble(fitted: Any) -> dict[str, Any]:
-    """The same as plain values, ready for JSON."""
+    """The summary as plain values, ready for JSON."""
     leaves = leaves_of(fitted)
     posterior = getattr(fitted, "posterior_", None)
     described: dict[str, Any] = {

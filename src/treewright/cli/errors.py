@@ -1,4 +1,4 @@
-"""What goes wrong, told in one sentence on standard error, and the exit code that belongs to it."""
+"""Errors of the command line: one sentence on standard error, and an exit code."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import Any
 
-UNEXPECTED, MISTAKE, INTERRUPTED = 1, 2, 130
+UNEXPECTED, USER_ERROR, INTERRUPTED = 1, 2, 130
 
-# The library's own checks raise these, with a sentence for the user.
-_REFUSALS = (ValueError, TypeError, OSError, ImportError)
+# The checks of the library raise these, with a sentence for the user.
+_LIBRARY_ERRORS = (ValueError, TypeError, OSError, ImportError)
 
-# What the user calls the parameters of the learners.
+# The option of each parameter of the learners.
 OPTION_OF = {
     "n_estimators": "--trees",
     "max_depth": "--max-depth",
@@ -31,8 +31,8 @@ OPTION_OF = {
 }
 
 
-class Mistake(Exception):
-    """Something that the user can put right; its text is one sentence that says how."""
+class UserError(Exception):
+    """An error that the user can correct; its text is one sentence that explains how."""
 
 
 class Interrupted(Exception):
@@ -40,42 +40,42 @@ class Interrupted(Exception):
 
 
 @contextmanager
-def refusals_as_mistakes() -> Iterator[None]:
-    """Where the library checks what the user gave: what it refuses is a mistake, not a failure.
+def as_user_errors() -> Iterator[None]:
+    """Turn errors of the library's checks into errors of the user, with options for parameters.
 
-    >>> with refusals_as_mistakes():
+    >>> with as_user_errors():
     ...     raise ValueError("max_depth is -1; give a whole number")
     Traceback (most recent call last):
         ...
-    treewright.cli.errors.Mistake: --max-depth is -1; give a whole number
+    treewright.cli.errors.UserError: --max-depth is -1; give a whole number
     """
     try:
         yield
-    except _REFUSALS as error:
-        raise Mistake(_in_options(one_line(error))) from error
+    except _LIBRARY_ERRORS as error:
+        raise UserError(_in_options(one_line(error))) from error
 
 
 def _in_options(sentence: str) -> str:
-    """A sentence about parameters in terms of options; names in quotes are the user's own."""
+    """A sentence with options instead of parameters; names in quotes are the user's and stay."""
     for parameter, option in OPTION_OF.items():
         sentence = re.sub(rf"(?<!['\w]){parameter}(?!['\w])", option, sentence)
     return sentence
 
 
 def one_line(error: Exception) -> str:
-    """The message of an error without line breaks; an error of the system with the file it is about."""
+    """The message of an error without line breaks; an error of the system with its file."""
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.filename}: {error.strerror}"
     return " ".join(str(error).split()) or type(error).__name__
 
 
 def choose(what: str, given: str, known: Iterable[str]) -> str:
-    """The name that was given if there is such a name, else a mistake that offers the nearest ones.
+    """The given name if it is known, else an error that suggests the nearest ones.
 
     >>> choose("model", "c54", ["c45", "cart"])
     Traceback (most recent call last):
         ...
-    treewright.cli.errors.Mistake: there is no model 'c54'; did you mean 'c45'?
+    treewright.cli.errors.UserError: there is no model 'c54'; did you mean 'c45'?
     """
     names = list(known)
     if given in names:
@@ -83,51 +83,52 @@ def choose(what: str, given: str, known: Iterable[str]) -> str:
     by_small_letters = {name.lower(): name for name in reversed(names)}
     near = [by_small_letters[name] for name in get_close_matches(given.lower(), by_small_letters)]
     if near:
-        raise Mistake(f"there is no {what} {given!r}; did you mean {' or '.join(map(repr, near))}?")
+        raise UserError(f"there is no {what} {given!r}; did you mean {' or '.join(map(repr, near))}?")
     shown = ", ".join(map(repr, names[:12])) + (", ..." if len(names) > 12 else "")
-    raise Mistake(f"there is no {what} {given!r}; there are {shown}")
+    raise UserError(f"there is no {what} {given!r}; there are {shown}")
 
 
 def exit_code_of(run: Callable[[], Any], *, with_traceback: bool) -> int:
-    """Run a command, tell what goes wrong, and give the exit code."""
+    """Run a command, print its error if there is one, and return the exit code."""
     try:
         with warnings.catch_warnings():
-            warnings.showwarning = _tell_warning
+            warnings.showwarning = _print_warning
             code = run()
     except Interrupted:
-        tell("interrupted")
+        print_message("interrupted")
         return INTERRUPTED
     except Exception as error:
         if with_traceback:
             traceback.print_exc()
-        return _tell_error(error, with_traceback=with_traceback)
+        return _print_error(error, with_traceback=with_traceback)
     return code if isinstance(code, int) else 0
 
 
-def tell(sentence: str) -> None:
+def print_message(sentence: str) -> None:
+    """Print a sentence on standard error."""
     print(f"treewright: {sentence}", file=sys.stderr)
 
 
 def wants_traceback(words: list[str]) -> bool:
-    """Whether the user asked for the traceback of an error, on the command line or in the environment."""
+    """Whether the traceback of an error is to be shown, by option or environment variable."""
     return "--debug" in words or os.environ.get("TREEWRIGHT_DEBUG", "") not in ("", "0")
 
 
-def _tell_error(error: Exception, *, with_traceback: bool) -> int:
-    if isinstance(error, Mistake):
-        tell(str(error))
-        return MISTAKE
-    # Known by its method: newer typer carries its own copy of click, so the class has no one home.
+def _print_error(error: Exception, *, with_traceback: bool) -> int:
+    if isinstance(error, UserError):
+        print_message(str(error))
+        return USER_ERROR
+    # Recognised by its method: newer typer has its own copy of click, so there are two classes.
     if hasattr(error, "format_message"):
-        tell(_usage_sentence(error))
-        return MISTAKE
+        print_message(_usage_sentence(error))
+        return USER_ERROR
     advice = "" if with_traceback else "; --debug shows where"
-    tell(f"unexpected {type(error).__name__}: {one_line(error)}{advice}")
+    print_message(f"unexpected {type(error).__name__}: {one_line(error)}{advice}")
     return UNEXPECTED
 
 
 def _usage_sentence(error: Any) -> str:
-    """What is wrong with the command line, and which help to look at."""
+    """The error of the command line, and the command that prints help."""
     message = one_line(ValueError(error.format_message())).rstrip(".")
     context = getattr(error, "ctx", None)
     if context is None:
@@ -135,5 +136,5 @@ def _usage_sentence(error: Any) -> str:
     return f"{message[:1].lower()}{message[1:]}; see '{context.command_path} --help'"
 
 
-def _tell_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    tell(f"note: {' '.join(str(message).split())}")
+def _print_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    print_message(f"note: {' '.join(str(message).split())}")

@@ -1,4 +1,4 @@
-"""`treewright fit`: a table in, a score and a readable tree out."""
+"""`treewright fit`: reads a table, prints the score of a model and the model."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from treewright.cli.errors import Mistake, choose, refusals_as_mistakes
+from treewright.cli.errors import UserError, as_user_errors, choose
 from treewright.insight.task import Task
 
 if TYPE_CHECKING:
-    from treewright.cli.analysis import Question
-    from treewright.insight.scoring import Score
+    from treewright.cli.analysis import PreparedFit
+    from treewright.insight.cross_validation import CrossValidation
     from treewright.table import Frame
     from treewright.tree import Tree
 
@@ -38,11 +38,11 @@ def fit(
     ] = None,
     categorical: Annotated[
         list[str] | None,
-        typer.Option(metavar="A,B", help="Columns of codes, to be read as categories.", rich_help_panel=COLUMNS),
+        typer.Option(metavar="A,B", help="Numeric columns that are treated as categories.", rich_help_panel=COLUMNS),
     ] = None,
     numeric: Annotated[
         list[str] | None,
-        typer.Option(metavar="A,B", help="Columns of text, to be read as numbers.", rich_help_panel=COLUMNS),
+        typer.Option(metavar="A,B", help="Text columns that are treated as numbers.", rich_help_panel=COLUMNS),
     ] = None,
     ignore: Annotated[
         list[str] | None,
@@ -66,10 +66,14 @@ def fit(
     trees: Annotated[
         int | None, typer.Option(min=1, help="Number of trees of an ensemble.", rich_help_panel=MODEL)
     ] = None,
-    max_depth: Annotated[int | None, typer.Option(min=0, help="Most tests in a row.", rich_help_panel=MODEL)] = None,
+    max_depth: Annotated[
+        int | None, typer.Option(min=0, help="Largest number of splits from the root to a leaf.", rich_help_panel=MODEL)
+    ] = None,
     min_leaf: Annotated[
         int | None,
-        typer.Option(min=1, help="Least rows in a leaf; with c45, in two branches of a split.", rich_help_panel=MODEL),
+        typer.Option(
+            min=1, help="Least number of rows in a leaf; with c45, in two branches of a split.", rich_help_panel=MODEL
+        ),
     ] = None,
     criterion: Annotated[
         str | None,
@@ -78,7 +82,7 @@ def fit(
     prune: Annotated[
         str | None,
         typer.Option(
-            help="Cut the tree to size: cost_complexity (cart's own), error_based (c45's own), reduced_error, "
+            help="Pruning: cost_complexity (default of cart), error_based (default of c45), reduced_error, "
             "pessimistic, minimum_description_length, collapse, or none.",
             rich_help_panel=MODEL,
         ),
@@ -86,7 +90,7 @@ def fit(
     missing: Annotated[
         str | None,
         typer.Option(
-            help="What becomes of missing values: learned, fractional, majority, class_majority, every_value, "
+            help="Treatment of missing values: learned, fractional, majority, class_majority, every_value, "
             "all_branches, model, branch, surrogate or error.",
             rich_help_panel=MODEL,
         ),
@@ -108,12 +112,12 @@ def fit(
         bool, typer.Option("--json", help="Print one JSON object for programs.", rich_help_panel=OUTPUT)
     ] = False,
 ) -> None:
-    """Fit a model to a table: what each column is, how good the model is, and what it says."""
+    """Fit a model to a table; print the kind of each column, the score of the model, and the model."""
     frame, own_target = open_table(table)
-    from treewright.cli.analysis import Wishes, prepare
+    from treewright.cli.analysis import FitOptions, prepare
 
-    wishes = Wishes(
-        target=target or own_target or _ask_for_target(table, frame),
+    options = FitOptions(
+        target=target or own_target or _require_target(table, frame),
         model=model,
         task=task,
         categorical=split_names(categorical, frame),
@@ -122,7 +126,7 @@ def fit(
         drop_missing_target=drop_missing_target,
         folds=folds,
         seed=seed,
-        options={
+        parameters={
             "n_estimators": trees,
             "max_depth": max_depth,
             "min_samples_leaf": min_leaf,
@@ -131,25 +135,25 @@ def fit(
             "missing": missing,
         },
     )
-    question = prepare(frame, wishes)
-    if is_ensemble(question.learner) and (rules or max_depth_shown is not None):
+    prepared = prepare(frame, options)
+    if is_ensemble(prepared.learner) and (rules or max_depth_shown is not None):
         option = "--rules" if rules else "--max-depth-shown"
-        raise Mistake(f"{option} shows a single tree, and model {question.model!r} is made of many; leave it out")
+        raise UserError(f"{option} shows a single tree, and model {prepared.model!r} is made of many; leave it out")
     if json:
-        _print_json(table, question, seed=seed, with_rules=rules)
+        _print_json(table, prepared, seed=seed, with_rules=rules)
         return
-    _print_report(table, question, with_rules=rules, max_depth_shown=max_depth_shown, whole=whole)
+    _print_report(table, prepared, with_rules=rules, max_depth_shown=max_depth_shown, whole=whole)
 
 
 def open_table(name: str) -> tuple[Frame, str | None]:
-    """The table in a file, or one that ships with the library together with its target."""
+    """The table of a file, or a data set of the library with its target."""
     from treewright import datasets
     from treewright.table import read_table
 
     if name in datasets.names() and not Path(name).exists():
         dataset = datasets.load(name)
         return dataset.frame, dataset.target
-    with refusals_as_mistakes():
+    with as_user_errors():
         return read_table(name), None
 
 
@@ -167,45 +171,45 @@ def split_names(given: list[str] | None, frame: Frame) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def _ask_for_target(table: str, frame: Frame) -> str:
+def _require_target(table: str, frame: Frame) -> str:
     columns = frame.columns
     # The target is often the last column, so that is always shown.
     some = [*map(repr, columns)] if len(columns) <= 8 else [*map(repr, columns[:6]), "...", repr(columns[-1])]
     shown = ", ".join(some)
-    raise Mistake(f"say with --target which column to predict; {Path(table).name} has {shown}")
+    raise UserError(f"give the column to predict with --target; {Path(table).name} has {shown}")
 
 
 def _print_report(
-    table: str, question: Question, *, with_rules: bool, max_depth_shown: int | None, whole: bool
+    table: str, prepared: PreparedFit, *, with_rules: bool, max_depth_shown: int | None, whole: bool
 ) -> None:
-    from treewright.cli.analysis import fit_all, score_unseen
+    from treewright.cli.analysis import fit_all, validate
     from treewright.cli.report import Report, progress_bar
 
-    # Before anything is printed, so that a refusal stands alone.
-    if is_ensemble(question.learner):
-        fitted = fit_all(question)  # tells by itself how far it is
+    # Before anything is printed, so that an error is the only output.
+    if is_ensemble(prepared.learner):
+        fitted = fit_all(prepared)  # shows its own progress
     else:
         with progress_bar("fitting", 1):
-            fitted = fit_all(question)
+            fitted = fit_all(prepared)
     report = Report()
-    report.heading(f"{Path(table).name}: {_rows(len(question.X))}, predicting {question.target!r}")
-    if question.dropped:
-        report.say(f"Without a target, and left out: {_rows(question.dropped)}.")
+    report.heading(f"{Path(table).name}: {_rows(len(prepared.X))}, predicting {prepared.target!r}")
+    if prepared.dropped:
+        report.paragraph(f"Without a target, and left out: {_rows(prepared.dropped)}.")
     report.blank()
-    report.columns(question)
+    report.columns(prepared)
     report.blank()
-    report.say(task_sentence(question))
+    report.paragraph(task_sentence(prepared))
     report.blank()
-    with progress_bar("cross-validating", len(question.folds)) as step:
-        scores = score_unseen(question, step)
-    report.scores(question, scores, getattr(fitted, "tree_", None))
+    with progress_bar("cross-validating", len(prepared.folds)) as step:
+        found = validate(prepared, step)
+    report.scores(found, len(prepared.X), getattr(fitted, "tree_", None))
     report.blank()
     if is_ensemble(fitted):
-        report.heading(f"The ensemble fitted on all {_rows(len(question.X))}")
+        report.heading(f"The ensemble fitted on all {_rows(len(prepared.X))}")
         report.blank()
         report.ensemble(fitted, whole=whole)
         return
-    report.heading(f"The tree fitted on all {_rows(len(question.X))}")
+    report.heading(f"The tree fitted on all {_rows(len(prepared.X))}")
     report.blank()
     report.tree(fitted.tree_, max_depth=max_depth_shown, whole=whole)
     if with_rules:
@@ -216,7 +220,7 @@ def _print_report(
 
 
 def is_ensemble(learner: Any) -> bool:
-    """Whether a model is made of others, so that there is no one tree to print."""
+    """Whether a model has several members, so that there is no single tree to print."""
     return "progress" in learner.get_params(deep=False)
 
 
@@ -224,50 +228,50 @@ def _rows(count: int) -> str:
     return f"{count} {'row' if count == 1 else 'rows'}"
 
 
-def task_sentence(question: Question) -> str:
-    """What is predicted, why so, and with which model."""
-    other = Task.NUMBERS if question.task is Task.CLASSES else Task.CLASSES
-    change = f" (--task {other} if not)" if "number" in question.why else ""
-    learner = type(question.learner).__name__
-    taken = f"The target is taken as {question.task}: {question.why}{change}."
-    return f"{taken} Model: {question.model} ({learner})."
+def task_sentence(prepared: PreparedFit) -> str:
+    """The task, its reason, and the model."""
+    other = Task.NUMBERS if prepared.task is Task.CLASSES else Task.CLASSES
+    change = f" (--task {other} if not)" if "number" in prepared.reason else ""
+    learner = type(prepared.learner).__name__
+    task = f"The target is treated as {prepared.task}: {prepared.reason}{change}."
+    return f"{task} Model: {prepared.model} ({learner})."
 
 
-def _print_json(table: str, question: Question, *, seed: int, with_rules: bool) -> None:
+def _print_json(table: str, prepared: PreparedFit, *, seed: int, with_rules: bool) -> None:
     import json
 
-    from treewright.cli.analysis import fit_all, score_unseen
+    from treewright.cli.analysis import fit_all, validate
 
-    fitted = fit_all(question)
-    described = {"table": table, "seed": seed, **describe(question, score_unseen(question), fitted)}
+    fitted = fit_all(prepared)
+    described = {"table": table, "seed": seed, **describe(prepared, validate(prepared), fitted)}
     if with_rules:
         described["rules"] = [str(rule) for rule in fitted.rules()]
     try:
         print(json.dumps(described, indent=2, allow_nan=False))
     except RecursionError:
-        raise Mistake(
+        raise UserError(
             f"the tree is {fitted.tree_.depth} levels deep, too deep to nest in JSON; limit it with --max-depth"
         ) from None
 
 
-def describe(question: Question, scores: tuple[Score, ...], fitted: Any) -> dict[str, Any]:
-    """All that was found as plain values, ready for JSON."""
+def describe(prepared: PreparedFit, found: CrossValidation, fitted: Any) -> dict[str, Any]:
+    """All results as plain values, ready for JSON."""
     from treewright.cli.ensembles import describe_ensemble
 
-    main, *others = scores
+    main, *others = found.scores
     return {
-        "rows": len(question.X),
-        "rows_without_target": question.dropped,
-        "target": question.target,
-        "task": str(question.task),
-        "task_because": question.why,
-        "model": question.model,
-        "learner": type(question.learner).__name__,
-        "columns": [column.to_dict() for column in question.columns],
-        "folds": len(question.folds),
+        "rows": len(prepared.X),
+        "rows_without_target": prepared.dropped,
+        "target": prepared.target,
+        "task": str(prepared.task),
+        "task_because": prepared.reason,
+        "model": prepared.model,
+        "learner": type(prepared.learner).__name__,
+        "columns": [column.to_dict() for column in prepared.columns],
+        "folds": len(prepared.folds),
         **main.to_dict(),
         "other_scores": [score.to_dict() for score in others],
-        "notes": [question.folds.note] if question.folds.note else [],
+        "notes": [prepared.folds.note] if prepared.folds.note else [],
         **(describe_ensemble(fitted) if is_ensemble(fitted) else describe_tree(fitted.tree_)),
     }
 

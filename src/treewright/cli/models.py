@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import treewright
-from treewright.cli.errors import OPTION_OF, Mistake, choose
+from treewright.cli.errors import OPTION_OF, UserError, choose
 from treewright.insight.task import Task
 
 
 @dataclass(frozen=True)
 class Model:
-    """A name on the command line and the learners it stands for; None where there is none for the task.
+    """A name on the command line with its learners; None where there is none for the task.
 
-    Some ensembles leave it to their members how a tree grows: `member_depth` is how deep these are for classes and for
-    numbers, unless the user says otherwise.
+    The trees of some ensembles are parameters of their own. `member_depth` is the default depth of these trees for
+    classes and for numbers.
     """
 
     classifier: str
@@ -27,7 +27,7 @@ class Model:
         return self.classifier if task is Task.CLASSES else self.regressor
 
     def member(self, task: Task) -> Any:
-        """The tree that gets the options which the ensemble itself does not know; None if there is no such tree."""
+        """The tree for the options that the ensemble itself does not have; None if there is no such tree."""
         if self.member_depth is None:
             return None
         if task is Task.CLASSES:
@@ -58,12 +58,12 @@ MODELS = {name: model for name, model in _ALL.items() if model.classifier in tre
 
 
 def default_model(task: Task) -> str:
-    """C4.5 for classes, because its branches read best; CART for numbers, which C4.5 cannot learn."""
+    """C4.5 for classes, because its trees are easy to read; CART for numbers, which C4.5 does not predict."""
     return "c45" if task is Task.CLASSES else "cart"
 
 
 def build_learner(name: str, task: Task, options: Mapping[str, Any], seed: int) -> Any:
-    """An unfitted learner with the options that were given; None stands for an option that was not.
+    """An unfitted learner with the given options; an option of None was not given.
 
     >>> build_learner("cart", Task.NUMBERS, {"max_depth": 2, "criterion": None}, seed=0)
     CARTRegressor(max_depth=2)
@@ -72,8 +72,8 @@ def build_learner(name: str, task: Task, options: Mapping[str, Any], seed: int) 
     parameters = learner.get_params(deep=False)
     given = {option: value for option, value in options.items() if value is not None}
     for option in given:
-        if option not in _understood(name.lower(), task):
-            raise Mistake(_useless_option(name, option, task))
+        if option not in _parameters_of(name.lower(), task):
+            raise UserError(_unknown_option(name, option, task))
     if str(given.get("prune", "")).lower() == "none":
         given["prune"] = None
     for_member = {option: value for option, value in given.items() if option not in parameters}
@@ -83,12 +83,12 @@ def build_learner(name: str, task: Task, options: Mapping[str, Any], seed: int) 
     if "random_state" in parameters:
         own["random_state"] = seed
     if "progress" in parameters:
-        own["progress"] = False  # the command tells by itself how far it is
+        own["progress"] = False  # the command has a progress bar of its own
     return learner.set_params(**own)
 
 
-def _understood(name: str, task: Task) -> set[str]:
-    """The parameters that a model has, or the trees that it is made of."""
+def _parameters_of(name: str, task: Task) -> set[str]:
+    """The parameters of a model and of the trees in it."""
     member = MODELS[name].member(task)
     of_member = set() if member is None else set(member.get_params())
     return {*_learner(name, task).get_params(deep=False), *of_member}
@@ -98,15 +98,17 @@ def _learner(name: str, task: Task) -> Any:
     class_name = MODELS[name].learner(task)
     if class_name is None:
         others = [other for other, model in MODELS.items() if model.learner(task)]
-        raise Mistake(
-            f"model {name!r} learns classes only, and the target is taken as numbers; "
+        raise UserError(
+            f"model {name!r} learns classes only, and the target is treated as numbers; "
             f"use {_either(others)}, or --task classes"
         )
     return getattr(treewright, class_name)()
 
 
-def _useless_option(name: str, option: str, task: Task) -> str:
-    fitting = [other for other, model in MODELS.items() if model.learner(task) and option in _understood(other, task)]
+def _unknown_option(name: str, option: str, task: Task) -> str:
+    fitting = [
+        other for other, model in MODELS.items() if model.learner(task) and option in _parameters_of(other, task)
+    ]
     return f"{OPTION_OF[option]} means nothing to model {name!r}; it is for {_either(fitting)}"
 
 

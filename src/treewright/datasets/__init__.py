@@ -57,7 +57,7 @@ def load_weather(*, with_day: bool = False) -> Dataset:
     Parameters
     ----------
     with_day : bool, default=False
-        Keep the column `day`, a different name for every row: an attribute that information gain falls for.
+        Keep the column `day`, which names every row: it has the highest information gain, but predicts nothing.
 
     >>> load_weather(with_day=True).X.shape
     (14, 5)

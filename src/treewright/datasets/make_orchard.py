@@ -9,7 +9,7 @@ import numpy as np
 
 N_ROWS = 400
 SEED = 20
-GAPS = 0.08
+MISSING_FRACTION = 0.08
 
 VARIETIES = {"Elstar": 0.9, "Boskoop": -0.4, "Topaz": -1.2, "Gala": 0.7, "Jonagold": 0.3}
 SOILS = {"loam": 0.0, "clay": 0.8, "sand": -0.6}
@@ -18,7 +18,7 @@ VIGOUR = ("weak", "medium", "strong")
 HEADER = f"""\
 % Orchard: a made table, not measured. {N_ROWS} invented apple trees; written by make_orchard.py.
 % Scab is drawn from a rule on variety, soil, irrigation, spraying and pruning, with noise; about
-% {GAPS:.0%} of the cells are blanked at random.
+% {MISSING_FRACTION:.0%} of the cells are blanked at random.
 @relation orchard
 @attribute variety {{{", ".join(VARIETIES)}}}
 @attribute soil {{{", ".join(SOILS)}}}
@@ -69,7 +69,7 @@ def _tree(rng: np.random.Generator) -> list[str]:
 
 def _blank(rng: np.random.Generator, cells: list[str]) -> list[str]:
     """Blank some features; the target stays."""
-    hidden = rng.random(len(cells) - 1) < GAPS
+    hidden = rng.random(len(cells) - 1) < MISSING_FRACTION
     return [*("?" if hide else cell for hide, cell in zip(hidden, cells, strict=False)), cells[-1]]
 
 

@@ -1,4 +1,4 @@
-"""What all learners share: reading the training table, its target and weights, and the answers for new rows."""
+"""The base of all learners: reading training table, target and weights, and predicting new rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_CLASSES = 1 << 16
 
 @dataclass(frozen=True, eq=False)
 class Training:
-    """What a tree grows from: the rows that weigh something, and the target as labels or as numbers."""
+    """The training rows with a positive weight, and their target as labels or numbers."""
 
     columns: tuple[Column, ...]
     values: np.ndarray
@@ -53,7 +53,7 @@ class Training:
 class TableLearner(BaseEstimator):
     """Shared base of all learners: reads tables in training and in prediction.
 
-    A learner that is fitted tells what it has learned from by `_columns`, `_target` and `_unseen`.
+    A fitted learner has `_columns`, `_target` and `_unseen` of its training table.
     """
 
     # Parameters that a learner may leave out of its signature.
@@ -66,13 +66,13 @@ class TableLearner(BaseEstimator):
     # Whether the fitted learner predicts from a table that it reads once, rather than hand the table to its members.
     reads_once_: bool = True
 
-    # A learner with one test per tree misses the score that scikit-learn's checks expect of any learner.
+    # A learner with one split per tree misses the score that scikit-learn's checks expect of any learner.
     _poor_score: ClassVar[bool] = False
 
     # Learners that put a table in bytes at once need no copy of it column after column.
     _by_column: ClassVar[bool] = True
 
-    # What else the learner may do with categories that were not there in training.
+    # Other values of `unseen`, for the message of an error.
     other_unseen: ClassVar[str] = "'as_missing', 'majority' or 'stop'"
 
     def _columns(self) -> tuple[Column, ...]:
@@ -83,16 +83,16 @@ class TableLearner(BaseEstimator):
         raise NotImplementedError
 
     def _unseen(self) -> str:
-        """What becomes of categories that were not there in training."""
+        """How categories that training did not have are treated."""
         return str(self.unseen)
 
     def _predictions(self, X: Any) -> np.ndarray:
-        """What the fitted learner answers for each row: class shares by label, or one number."""
+        """The predictions for each row: class probabilities by label, or one number."""
         check_is_fitted(self)
         return self._predict_rows(self._read_rows(X))
 
     def _predict_rows(self, values: np.ndarray) -> np.ndarray:
-        """The same for rows that have been read."""
+        """The predictions for rows that have been read."""
         raise NotImplementedError
 
     def __sklearn_tags__(self) -> Any:
@@ -160,18 +160,18 @@ class TableLearner(BaseEstimator):
 
 
 class ClassPredictions(ClassifierMixin):
-    """What all classifiers share: a target of classes, and answers that are shares of them."""
+    """The base of all classifiers: a target of classes, and predictions that are their probabilities."""
 
     def predict(self, X: Any) -> np.ndarray:
         """The class of each row: the most likely one, or the one with the least expected cost."""
         return self._named(self._choose(self._predictions(X)))
 
     def _choose(self, shares: np.ndarray) -> np.ndarray:
-        """The labels to answer given the shares of the classes: the largest, the first of equals."""
+        """The predicted labels: the class with the highest probability, the first of equals."""
         return np.asarray(shares.argmax(axis=1))
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """The share of each class, in the order of `classes_`, that the model answers for a row."""
+        """The probability of each class for each row, in the order of `classes_`."""
         return self._predictions(X)[:, self._labels_of_classes()]
 
     def _labels_of_classes(self) -> np.ndarray:
@@ -190,7 +190,7 @@ class ClassPredictions(ClassifierMixin):
             return np.log(self.predict_proba(X))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of rows whose class is predicted right."""
+        """The accuracy: the fraction of rows whose class is predicted correctly."""
         codes, classes = read_classes(y)
         return float(super().score(X, classes[codes], sample_weight))
 
@@ -198,7 +198,7 @@ class ClassPredictions(ClassifierMixin):
         labels, classes = read_classes(y)
         if len(classes) > MOST_CLASSES:
             raise ValueError(
-                f"y has {len(classes)} classes, and a tree can tell {MOST_CLASSES} apart; "
+                f"y has {len(classes)} classes, but a tree has at most {MOST_CLASSES}; "
                 "use a regressor if they are quantities"
             )
         found = classes.tolist()
@@ -229,14 +229,14 @@ def labels_of_classes(target: Target, classes: np.ndarray) -> np.ndarray:
 
 
 class NumberPredictions(RegressorMixin):
-    """What all regressors share: a target of numbers."""
+    """The base of all regressors: a target of numbers."""
 
     def predict(self, X: Any) -> np.ndarray:
-        """The number that the model answers for each row."""
+        """The predicted number of each row."""
         return self._predictions(X)[:, 0]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The coefficient of determination: 1 is perfect, 0 as good as the mean."""
+        """The coefficient of determination: 1 is perfect, 0 is as good as predicting the mean."""
         return float(super().score(X, read_numbers(y), sample_weight))
 
     def _read_target(self, y: Any) -> tuple[np.ndarray, np.ndarray, tuple[Any, ...]]:
@@ -250,12 +250,12 @@ class NumberPredictions(RegressorMixin):
 
 
 def read_table(learner: TableLearner, X: Any) -> Table:
-    """A table as a learner reads it, by what its parameters say of the columns."""
+    """A table as a learner reads it, with the kinds that its parameters declare."""
     return learner._read_table(X)
 
 
 def read_training(learner: TableLearner, table: Table, y: Any, sample_weight: Any) -> Training:
-    """What a learner would be fitted on."""
+    """The training rows of a learner."""
     return learner._read_training(table, y, sample_weight)
 
 
@@ -265,14 +265,14 @@ def read_rows(learner: TableLearner, X: Any) -> np.ndarray:
 
 
 def reading_values(learner: TableLearner) -> TableLearner:
-    """A copy of a fitted learner that takes rows which it has read before."""
-    asked = copy(learner)
-    asked.__dict__["_read_rows"] = lambda values: values
-    return asked
+    """A copy of a fitted learner that predicts rows which it has read before."""
+    reader = copy(learner)
+    reader.__dict__["_read_rows"] = lambda values: values
+    return reader
 
 
 def predict_rows(learner: TableLearner, values: np.ndarray) -> np.ndarray:
-    """The predictions of a fitted learner for rows that have been read: class shares by label, or one number."""
+    """The predictions of a fitted learner for rows that have been read: class probabilities by label, or one number."""
     return learner._predict_rows(values)
 
 
@@ -282,20 +282,20 @@ def columns_of(learner: TableLearner) -> tuple[Column, ...]:
 
 
 class Ensemble:
-    """A model of members that predict together, each of which can be asked for itself."""
+    """A model that combines the predictions of its members."""
 
     def member_predictions(self, X: Any) -> np.ndarray:
-        """The prediction of each member for each row: classes, class shares in the order of `classes_`, or numbers."""
+        """The prediction of each member for each row: classes, probabilities in the order of `classes_`, or numbers."""
         raise NotImplementedError
 
     def member_weights(self) -> np.ndarray:
-        """What the prediction of each member counts; all together 1."""
+        """The weight of each member's prediction; the sum is 1."""
         n_members = len(self.estimators_)  # type: ignore[attr-defined]
         return np.full(n_members, 1.0 / n_members)
 
 
 def _leave_out(training: Training, kept: np.ndarray) -> Training:
-    """The rows that weigh something, and without categories that only the others had."""
+    """The rows with a positive weight, without categories that only the other rows have."""
     values = training.values[kept]
     columns = list(training.columns)
     for place, column in enumerate(columns):

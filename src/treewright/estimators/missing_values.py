@@ -1,4 +1,4 @@
-"""Missing values: the strategies that fill missing values before a tree is grown, and the refusal of missing values."""
+"""Imputation of missing values before growth, and the errors for missing values and unseen categories."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from treewright.estimators.base import Training
     from treewright.tree import Tree
 
-# A numeric target has no classes; its rows are parted into so many groups of about the same size instead.
+# A numeric target has no classes; its rows are divided into this number of groups of about equal size.
 TARGET_GROUPS = 10
 
-# A column of more categories is filled with its most common one: a tree of that many classes guesses badly and slowly.
-MOST_CATEGORIES_TO_GUESS = 100
+# A column of more categories is imputed by its most common one: a tree of that many classes is slow and inaccurate.
+MOST_CATEGORIES_OF_MODEL = 100
 
-# The trees that guess a gap from the other columns have at least this many rows in a leaf.
-LEAST_ROWS_TO_GUESS = 5
+# Least number of rows in a leaf of the trees that impute a column from the others.
+LEAST_ROWS_OF_MODEL = 5
 
 
 def refuse_missing(columns: Sequence[Column], values: np.ndarray) -> None:
-    """Name the columns that have missing values, and how many."""
+    """Raise an error that names the columns with missing values and their number."""
     counts = np.count_nonzero(np.isnan(values), axis=0)
     if counts.any():
         found = [f"{columns[place].name!r} ({counts[place]})" for place in np.flatnonzero(counts).tolist()]
@@ -42,9 +42,9 @@ def refuse_missing(columns: Sequence[Column], values: np.ndarray) -> None:
 
 
 def refuse_unseen(columns: Sequence[Column], values: np.ndarray, X: Any, others: str) -> None:
-    """Name the first column with categories that were not there in training, and these.
+    """Raise an error that names the first column with unseen categories, and these categories.
 
-    `X` is the table as given, `others` what the learner may do instead.
+    `X` is the table of the user, `others` are the other values of `unseen`.
     """
     for place, column in enumerate(columns):
         strange = np.flatnonzero(values[:, place] < 0) if column.categories else np.empty(0)
@@ -53,38 +53,38 @@ def refuse_unseen(columns: Sequence[Column], values: np.ndarray, X: Any, others:
             names = [other.name for other in table.columns]
             given = table.columns[names.index(column.name) if column.name in names else place]
             new = [name for name in given.categories if name not in column.categories]
-            told = f" ({some(new)})" if new else ""
+            shown = f" ({some(new)})" if new else ""
             raise ValueError(
-                f"unseen is 'error', but column {column.name!r} has categories that were not there in training{told}: "
+                f"unseen is 'error', but column {column.name!r} has categories that were not there in training{shown}: "
                 f"{len(strange)} of {len(values)} rows, the first is row {strange[0]}; "
                 f"correct them, or choose unseen={others}"
             )
 
 
 def impute(training: Training, plan: Plan) -> tuple[Training, Imputation | None]:
-    """The training rows without missing values, and how to fill those of others.
+    """The training rows with imputed values, and the imputation for other rows.
 
-    Unchanged if the strategy fills nothing.
+    The rows are unchanged if the strategy does not impute.
     """
     strategy, middle = plan.missing if isinstance(plan.missing, tuple) else (plan.missing, "median")
     if not plan.strategy.imputes:
         return training, None
     usual = _usual_values(training, middle, np.ones(len(training.values), dtype=bool))
-    gaps = np.isnan(training.values)
+    missing = np.isnan(training.values)
     imputation = Imputation(usual)
     if strategy == "majority":
-        values = imputation.impute(training.values, gaps)
+        values = imputation.impute(training.values, missing)
     elif strategy == "class_majority":
-        values = _fill_by_class(training, middle, usual)
+        values = _impute_by_class(training, middle, usual)
     else:
-        values, imputation = _fill_by_guessing(training, plan, usual)
+        values, imputation = _impute_by_model(training, plan, usual)
     return replace(training, values=np.asfortranarray(values)), imputation
 
 
 def _usual_values(training: Training, middle: str, taken: np.ndarray) -> np.ndarray:
     """The most common category, the median or the mean of each column, among some of the rows.
 
-    NaN if all are missing values.
+    NaN if all values are missing.
     """
     usual = np.full(len(training.columns), np.nan)
     for place, column in enumerate(training.columns):
@@ -107,14 +107,14 @@ def _usual(column: Column, values: np.ndarray, weights: np.ndarray, middle: str)
     return float(values[order[lower : lower + 2]].mean() if even else values[order[lower]])
 
 
-def _fill_by_class(training: Training, middle: str, usual: np.ndarray) -> np.ndarray:
-    """Each gap filled with what is usual among the rows of the same class."""
-    filled = np.array(training.values)
+def _impute_by_class(training: Training, middle: str, usual: np.ndarray) -> np.ndarray:
+    """Missing values imputed by the usual value of the rows of the same class."""
+    imputed = np.array(training.values)
     for rows in _groups_by_target(training):
         of_class = _usual_values(training, middle, rows)
         of_class = np.where(np.isnan(of_class), usual, of_class)
-        filled[rows] = np.where(np.isnan(filled[rows]), of_class, filled[rows])
-    return filled
+        imputed[rows] = np.where(np.isnan(imputed[rows]), of_class, imputed[rows])
+    return imputed
 
 
 def _groups_by_target(training: Training) -> list[np.ndarray]:
@@ -127,29 +127,31 @@ def _groups_by_target(training: Training) -> list[np.ndarray]:
     return [group == g for g in np.unique(group)]
 
 
-def _fill_by_guessing(training: Training, plan: Plan, usual: np.ndarray) -> tuple[np.ndarray, Imputation]:
-    """Each gap filled with what a tree of the other columns and the target says; for new rows, without the target.
+def _impute_by_model(training: Training, plan: Plan, usual: np.ndarray) -> tuple[np.ndarray, Imputation]:
+    """Missing values imputed by a tree on the other columns and the target; for new rows, without the target.
 
-    Rows that have no value are not learned from; a column without any value stays as it is. If there is no other
-    column, new rows get the usual value, and so do all rows in a column of very many categories.
+    The tree is grown from the rows that have a value. A column without any value stays as it is. Without other columns,
+    new rows get the usual value; in a column of very many categories, all rows do.
     """
-    filled, guesses = np.array(training.values), []
+    imputed, guesses = np.array(training.values), []
     for place in range(len(training.columns)):
-        gaps = np.isnan(training.values[:, place])
-        if len(training.columns[place].categories) > MOST_CATEGORIES_TO_GUESS:
-            filled[gaps, place] = usual[place]
-        elif gaps.any() and not gaps.all():
+        missing = np.isnan(training.values[:, place])
+        if len(training.columns[place].categories) > MOST_CATEGORIES_OF_MODEL:
+            imputed[missing, place] = usual[place]
+        elif missing.any() and not missing.all():
             others = np.delete(training.values, place, axis=1)
             with_target = np.column_stack([others, training.y.astype(np.float64)])
-            tree = _learn_to_guess(training, place, with_target, plan, knows_target=True)
-            filled[gaps, place] = predict_missing(tree, with_target[gaps])
+            tree = _grow_imputation_tree(training, place, with_target, plan, knows_target=True)
+            imputed[missing, place] = predict_missing(tree, with_target[missing])
             if others.shape[1]:
-                guesses.append((place, _learn_to_guess(training, place, others, plan, knows_target=False)))
-    return filled, Imputation(usual, tuple(guesses))
+                guesses.append((place, _grow_imputation_tree(training, place, others, plan, knows_target=False)))
+    return imputed, Imputation(usual, tuple(guesses))
 
 
-def _learn_to_guess(training: Training, place: int, values: np.ndarray, plan: Plan, *, knows_target: bool) -> Tree:
-    """A tree that tells one column's value from the others."""
+def _grow_imputation_tree(
+    training: Training, place: int, values: np.ndarray, plan: Plan, *, knows_target: bool
+) -> Tree:
+    """A tree that predicts one column from the others."""
     from treewright.tree.grow import grow
 
     column = training.columns[place]
@@ -157,24 +159,24 @@ def _learn_to_guess(training: Training, place: int, values: np.ndarray, plan: Pl
     if knows_target:
         columns.append(_column_of_target(training.target))
     known = ~np.isnan(training.values[:, place])
-    asked = training.values[known, place]
+    targets = training.values[known, place]
     is_classes = not column.is_numeric
     own = Plan(
         criterion="gini" if is_classes else "squared_error",
-        min_samples_leaf=LEAST_ROWS_TO_GUESS,
+        min_samples_leaf=LEAST_ROWS_OF_MODEL,
         n_jobs=plan.n_jobs,
     )
     return grow(
         tuple(columns),
         np.asfortranarray(values[known]),
         Target(column.name, tuple(range(len(column.categories))) if is_classes else ()),
-        recipe=own.recipe(len(asked), len(columns)),
+        recipe=own.recipe(len(targets), len(columns)),
         weights=training.weights[known],
         n_classes=len(column.categories),
         seed=0,
         n_jobs=plan.n_jobs,
-        labels=asked.astype(np.uint16) if is_classes else None,
-        numbers=None if is_classes else np.ascontiguousarray(asked),
+        labels=targets.astype(np.uint16) if is_classes else None,
+        numbers=None if is_classes else np.ascontiguousarray(targets),
     )
 
 

@@ -1,4 +1,4 @@
-"""The weight of each row: what the user gives, times what its class weighs."""
+"""The weight of each row: the weight that the user gives, times the weight of its class."""
 
 from __future__ import annotations
 
@@ -33,10 +33,9 @@ def read_weights(sample_weight: Any, n_rows: int) -> np.ndarray:
 
 
 def read_class_weights(class_weight: Any, classes: list[Any], labels: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """What a row of each class weighs.
+    """The weight of a row of each class.
 
-    "balanced" gives every class the same total, so a row's own weight counts there as if the row stood in the
-    table that often.
+    "balanced" gives every class the same total weight. A row of weight 2 counts there as two rows.
 
     >>> labels, weights = np.array([0, 0, 0, 1]), np.ones(4)
     >>> read_class_weights("balanced", ["no", "yes"], labels, weights)
@@ -58,16 +57,16 @@ def read_class_weights(class_weight: Any, classes: list[Any], labels: np.ndarray
 
 
 def weigh_classes(class_weight: Any, classes: Sequence[Any], labels: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """The weights of the rows times what their classes weigh; None weighs all classes the same."""
+    """The weights of the rows times the weights of their classes; None weights all classes the same."""
     if class_weight is None:
         return weights
     return weights * read_class_weights(class_weight, list(classes), labels, weights)[labels]
 
 
 def read_costs(costs: Any, classes: list[Any]) -> np.ndarray | None:
-    """What each answer (a column) costs for rows of each class (a row); None if all errors cost the same.
+    """The cost of each predicted class (a column) for rows of each class (a row); None if all errors cost the same.
 
-    A wrong answer that is not named costs 1, a right one nothing.
+    An error that is not named costs 1, a correct prediction nothing.
 
     >>> read_costs({("ill", "well"): 20}, ["ill", "well"])
     array([[ 0., 20.],
@@ -95,7 +94,10 @@ def read_costs(costs: Any, classes: list[Any]) -> np.ndarray | None:
 
 
 def _check_names(named: list[Any], classes: list[Any]) -> None:
-    """Refuse a strange name beside a class left out, a slip; a class may be missing from a part of the data."""
+    """Refuse an unknown name if a class is left out, too: a typing error.
+
+    A class alone may be absent, as in a fold.
+    """
     unknown = [name for name in named if name not in classes]
     if unknown and any(name not in named for name in classes):
         raise ValueError(
@@ -104,7 +106,7 @@ def _check_names(named: list[Any], classes: list[Any]) -> None:
 
 
 def altered_priors(costs: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """What a row of each class weighs while a tree grows for unequal costs (Breiman et al. 1984); the total stays."""
+    """The weight of a row of each class during growth with unequal costs (Breiman et al. 1984); the total stays."""
     by_class = np.maximum(costs.sum(axis=1), 1e-9 * costs.sum())
     return np.asarray(by_class * (weights.sum() / (weights * by_class[labels]).sum()))
 
@@ -115,7 +117,7 @@ def _check_class_weights(class_weight: Mapping[Any, Any], classes: list[Any]) ->
             raise ValueError(f"class_weight of {name!r} is {weight!r}; give a number of 0 or more")
     unknown = [name for name in class_weight if name not in classes]
     unweighted = [name for name in classes if name not in class_weight]
-    # A class may be missing from a part of the data, as in cross-validation; both together look like a slip.
+    # A class alone may be absent, as in a fold; an unknown name and an absent class are a typing error.
     if unknown and unweighted:
         raise ValueError(
             f"class_weight names {some(unknown)}, which is no class of y, and leaves out {some(unweighted)}"

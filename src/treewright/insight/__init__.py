@@ -1,1 +1,1 @@
-"""Why a tree decided so: the measures behind its splits."""
+"""Understanding of tables and models: measures, importances, diversity, scores and column summaries."""

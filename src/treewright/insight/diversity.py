@@ -1,4 +1,4 @@
-"""How different the members of an ensemble are, and what that is worth: without diversity an ensemble is useless."""
+"""The diversity of an ensemble: how much its members differ, and how much the ensemble gains by it."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ BLOCK = 1 << 13
 
 @dataclass(frozen=True, eq=False)
 class Diversity:
-    """Members and ensemble side by side; prints itself as a table.
+    """The errors of members and ensemble, and measures of diversity; prints as a table.
 
     Parameters
     ----------
     names : tuple of str
         The members.
     errors : ndarray
-        The error of each: the share of rows it gets wrong, or its mean squared error.
+        The error of each member: its error rate, or its mean squared error.
     mean_error : float
         Their mean.
     joint_error : float
-        The error of the ensemble. The gap to the mean is what joining them is worth.
+        The error of the ensemble. The difference to the mean is the gain of the ensemble.
     disagreement : float
-        For classes: the share of rows on which two members differ, mean over all pairs. 0 if all are the same.
+        For classes: the fraction of rows on which two members differ, mean over all pairs. 0 if all are the same.
     q_statistic : float
-        For classes: Yule's Q of being right, mean over all pairs. 1 if members err on the same rows, 0 if their errors
-        are independent, below 0 if they err on different rows. A pair of which one is never wrong is left out.
+        For classes: Yule's Q of correct predictions, mean over all pairs. 1 if members make errors on the same rows, 0
+        if their errors are independent, below 0 if on different rows. Pairs with a member without errors are left out.
     kappa : float
         For classes: Cohen's kappa, agreement beyond chance, mean over all pairs. 1 if all are the same.
     ambiguity : float
@@ -70,7 +70,7 @@ class Diversity:
         lines = [f"{'member':<{width}}  error"]
         lines += [f"{name:<{width}}  {_figure(error)}" for name, error in shown[: MOST_LINES if cut else None]]
         lines += [f"... and {len(shown) - MOST_LINES} more"] if cut else []
-        told = {
+        figures = {
             "mean of the members": self.mean_error,
             "ensemble": self.joint_error,
             "mean pairwise disagreement": self.disagreement,
@@ -82,7 +82,9 @@ class Diversity:
         always = ("mean of the members", "ensemble")
         lines += [""]
         lines += [
-            f"{what:<{width}}  {_figure(figure)}" for what, figure in told.items() if what in always or figure == figure
+            f"{what:<{width}}  {_figure(figure)}"
+            for what, figure in figures.items()
+            if what in always or figure == figure
         ]
         return "\n".join(lines)
 
@@ -94,16 +96,16 @@ def _figure(number: float) -> str:
 
 
 def diversity(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Diversity:
-    """How much the members of a fitted ensemble differ on a table, their errors and the joint one.
+    """How much the members of a fitted ensemble differ, with their errors and that of the ensemble.
 
     Parameters
     ----------
     model : fitted ensemble
         One of this library, or any of scikit-learn's with `estimators_`.
     X, y : table and target
-        Rows that the model has not seen: on its training rows members look better, and more alike, than they are.
+        A test set: on the training rows members look better and more similar than they are.
     sample_weight : one number per row, a single number or None
-        What each row counts.
+        The weight of each row.
 
     >>> from treewright import DecisionTreeClassifier, datasets
     >>> from treewright import diversity
@@ -141,7 +143,7 @@ def diversity(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Diversit
 
 
 def predictions_of_members(model: Any, X: Any) -> np.ndarray:
-    """What each member answers for each row: classes in the user's own type, or numbers; a line per member."""
+    """The predictions of each member: [member, row], classes in the user's own type, or numbers."""
     if isinstance(model, Ensemble):
         predictions = np.asarray(model.member_predictions(X))
         classes: Any = getattr(model, "classes_", None)
@@ -149,18 +151,20 @@ def predictions_of_members(model: Any, X: Any) -> np.ndarray:
     members = model.estimators_
     if isinstance(members, np.ndarray) and members.ndim > 1:
         raise ValueError(
-            f"the members of a {type(model).__name__} answer with steps to add up, not each for itself, "
-            "so that their errors cannot be told"
+            f"the members of a {type(model).__name__} predict terms of a sum, not the target, "
+            "so they have no errors of their own"
         )
     rows = open_rows(X)
     named = hasattr(model, "feature_names_in_")
     columns = getattr(model, "estimators_features_", [None] * len(members))
-    predictions = np.array([_ask(member, rows, places, named) for member, places in zip(members, columns, strict=True)])
+    predictions = np.array(
+        [_predict(member, rows, places, named) for member, places in zip(members, columns, strict=True)]
+    )
     return _in_classes(model, predictions) if is_classifier(model) else predictions
 
 
-def _ask(member: Any, X: Any, places: Any, named: bool) -> np.ndarray:
-    """A member's answers; one that was fitted to an array, or to some of the columns, gets these."""
+def _predict(member: Any, X: Any, places: Any, named: bool) -> np.ndarray:
+    """A member's predictions; one that was fitted to an array, or to some of the columns, gets these."""
     if places is not None or (named and not hasattr(member, "feature_names_in_")):
         X = np.asarray(X)
         X = X if places is None else X[:, places]
@@ -168,7 +172,7 @@ def _ask(member: Any, X: Any, places: Any, named: bool) -> np.ndarray:
 
 
 def _in_classes(model: Any, predictions: np.ndarray) -> np.ndarray:
-    """Many ensembles of scikit-learn have members that answer with the place of a class."""
+    """Predictions as classes: the members of many ensembles of scikit-learn predict positions of classes."""
     own = set(model.classes_.tolist())
     by_place = any(
         not set(np.asarray(member.classes_).tolist()) <= own
@@ -224,7 +228,7 @@ def _of_classes(
 def _agreements(
     codes: np.ndarray, n_codes: int, weights: np.ndarray, only: int | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """For all pairs of members the weight of rows on which they agree, and what chance would make of it.
+    """The weight of rows on which two members agree, and its expectation by chance, for all pairs.
 
     With `only`, rows on which both have this code.
     """
@@ -247,11 +251,11 @@ def _of_numbers(
     joint: np.ndarray,
     target: np.ndarray,
     weights: np.ndarray,
-    say: np.ndarray,
+    member_weights: np.ndarray,
 ) -> Diversity:
     distances = predictions - target
     errors = distances**2 @ weights
-    mean = say @ predictions
+    mean = member_weights @ predictions
     centred = distances - (distances @ weights)[:, None]
     covariance = (centred * weights) @ centred.T
     deviations = np.sqrt(np.diag(covariance))
@@ -259,15 +263,15 @@ def _of_numbers(
     return Diversity(
         tuple(names),
         errors,
-        float(say @ errors),
+        float(member_weights @ errors),
         float((joint - target) ** 2 @ weights),
-        ambiguity=float(say @ ((predictions - mean) ** 2 @ weights)),
+        ambiguity=float(member_weights @ ((predictions - mean) ** 2 @ weights)),
         correlation=_mean(_ratio(covariance[pairs], np.outer(deviations, deviations)[pairs])),
     )
 
 
 def _ratio(over: np.ndarray, under: np.ndarray) -> np.ndarray:
-    """NaN where there is nothing to divide by; rounding alone does not count as something."""
+    """The ratio, NaN where the denominator is 0 up to rounding."""
     return np.divide(over, under, out=np.full(len(over), np.nan), where=np.abs(under) > 1e-14)
 
 

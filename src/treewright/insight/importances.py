@@ -1,4 +1,4 @@
-"""How much a model needs each column: what its score loses when the column's values are shuffled."""
+"""Permutation importances: how much the score of a model drops when the values of a column are shuffled."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MOST_LINES = 30
 
 @dataclass(frozen=True, eq=False)
 class Importances:
-    """What the score of a model drops by when a column is shuffled; prints as a table, the largest drop first.
+    """The drop of a model's score when a column is shuffled; prints as a table, the largest drop first.
 
     Parameters
     ----------
@@ -68,8 +68,8 @@ class Importances:
 
 
 def _figure(number: float) -> str:
-    told = f"{number:.4f}" if abs(number) < 1e4 else f"{number:.5g}"
-    return "0.0000" if told == "-0.0000" else told
+    text = f"{number:.4f}" if abs(number) < 1e4 else f"{number:.5g}"
+    return "0.0000" if text == "-0.0000" else text
 
 
 def permutation_importance(
@@ -84,26 +84,25 @@ def permutation_importance(
 ) -> Importances:
     """How much the score of a fitted model drops when the values of one column are shuffled among the rows.
 
-    The score is what the column is worth to this model, not what it tells about the target: of two columns that say
-    the same, each can stand in for the other, and both drop little. On rows of training a model seems to need columns
-    that it has learned noise from; give rows that it has not seen. The shuffles are those of scikit-learn's function of
-    the same name.
+    The drop is the importance of a column for this model, not its relation to the target: of two columns with the same
+    information each can replace the other, and both have a small drop. On training rows, columns from which the model
+    learned noise look important; give a test set. The shuffles are those of scikit-learn's function of the same name.
 
     Parameters
     ----------
     model : fitted estimator
         Any. Those of this library read the table once, whatever the number of shuffles.
     X, y : table and target
-        Rows to judge by.
+        A test set.
     scoring : str, function or None, default=None
-        The measure, as in scikit-learn: a name such as "balanced_accuracy", or a function of model, X and y. None takes
-        the model's own: the share of right answers, or the coefficient of determination.
+        The measure, as in scikit-learn: a name such as "balanced_accuracy", or a function of model, X and y. None is
+        the model's own score: the accuracy, or the coefficient of determination.
     n_repeats : int, default=5
-        How often each column is shuffled. More make the means steadier.
+        Number of shuffles of each column. More make the means more precise.
     random_state : int, RandomState or None, default=None
         Seed of the shuffles.
     n_jobs : int or None, default=None
-        Threads; None takes all cores for models of this library and one for others.
+        Number of threads; None uses all cores for models of this library and one for others.
 
     Returns
     -------
@@ -131,27 +130,27 @@ def permutation_importance(
         raise parameter_error("scoring", scoring, "one measure at a time")
     scorer = check_scoring(model, scoring)
     is_ours = type(model).__module__.split(".")[0] == "treewright"
-    judged = Judged.of(model, X, _read_target(model, X, y) if is_ours else y, scorer)
-    orders = _shuffles(judged.n_rows, n_repeats, random_state)
+    scored = ScoredTable.of(model, X, _read_target(model, X, y) if is_ours else y, scorer)
+    orders = _shuffles(scored.n_rows, n_repeats, random_state)
     n_threads = usable_threads(n_jobs) if is_ours or n_jobs is not None else 1
-    score = judged.score()
-    with follow("shuffling columns", len(judged.names) * n_repeats) as tick:
+    score = scored.score()
+    with follow("shuffling columns", len(scored.names) * n_repeats) as tick:
 
         def drops_of(place: int) -> list[float]:
             drops = []
             for order in orders:
-                drops.append(score - judged.score(place, order))
+                drops.append(score - scored.score(place, order))
                 tick(1)
             return drops
 
-        places, stop = range(len(judged.names)), np.zeros(1, np.uint8)
+        places, stop = range(len(scored.names)), np.zeros(1, np.uint8)
         drops = interruptible(lambda: run_interruptibly(drops_of, places, min(n_threads, len(places)), stop))
-    return Importances(judged.names, np.array(drops), score)
+    return Importances(scored.names, np.array(drops), score)
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
-    """A model and the table that it is judged by, in a form whose columns can be shuffled."""
+class ScoredTable:
+    """A model and its test set, in a form whose columns can be shuffled."""
 
     model: Any
     names: tuple[str, ...]
@@ -161,7 +160,7 @@ class Judged:
     scorer: Callable[..., float]
 
     @classmethod
-    def of(cls, model: Any, X: Any, y: Any, scorer: Callable[..., float]) -> Judged:
+    def of(cls, model: Any, X: Any, y: Any, scorer: Callable[..., float]) -> ScoredTable:
         if isinstance(model, TableLearner) and model.reads_once_:
             values = read_rows(model, X)
             names = tuple(column.name for column in columns_of(model))
@@ -170,7 +169,7 @@ class Judged:
         return cls(model, source.names, open_table(X), source.n_rows, y, scorer)
 
     def score(self, place: int | None = None, order: np.ndarray | None = None) -> float:
-        """The score with one column in another order, or of the table as it is."""
+        """The score with one column in another order, or of the unchanged table."""
         table = self.table if place is None or order is None else shuffle_column(self.table, place, order)
         return float(self.scorer(self.model, table, self.y))
 

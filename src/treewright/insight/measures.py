@@ -180,7 +180,7 @@ def majority_vote_error(n_members: int | Iterable[float], error: float | None = 
     """
     if isinstance(n_members, Iterable) and not isinstance(n_members, str):
         if error is not None:
-            raise ValueError("the members' errors are a list, so that there is nothing left for `error` to say")
+            raise ValueError("the members' errors are a list, so `error` is not used; give one of them")
         return _share_of_wrong_votes(_number_of_wrong([_as_probability(one) for one in n_members]))
     if isinstance(n_members, bool) or not hasattr(n_members, "__index__") or n_members < 1:
         raise ValueError(f"n_members is a list of errors, or a whole number of at least 1, not {n_members!r}")
@@ -246,7 +246,7 @@ def _decrease(measure: Measure, parent: list[float], children: list[list[float]]
 
 
 def _ascending_rows(values: list[Any], target: list[Any]) -> tuple[list[float], list[Any]]:
-    """Complete rows in ascending order of their value: the values, and the answers beside them."""
+    """Rows without missing values in ascending order of their value: the values and the targets."""
     _check_lengths(values, "values", target, "target")
     rows = [
         (_as_number(value, "values"), known)
@@ -363,7 +363,7 @@ def _as_measure(measure: Measure | str) -> Measure:
 
 
 def _is_missing(value: Any) -> bool:
-    """None, NaN, NaT and NA: the values that do not equal themselves, or will not say."""
+    """None, NaN, NaT and NA: the values that are not equal to themselves, or whose comparison fails."""
     if value is None:
         return True
     try:

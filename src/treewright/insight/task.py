@@ -1,47 +1,82 @@
-"""Classes or numbers: what the target asks for."""
+"""Classification or regression: the task that the values of a target suggest."""
 
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import Any, NamedTuple
 
-if TYPE_CHECKING:
-    import numpy as np
+import numpy as np
 
-    from treewright.table import Frame
+from treewright.insight.columns import find_missing
+from treewright.table import Frame, take_rows
+from treewright.table.target import count_rows
 
-# A number that repeats this often on average, with few different values, is a code more likely than a quantity.
+# A whole number with few distinct values and many rows for each is more likely a code than a quantity.
 MOST_CODES = 20
 ROWS_PER_CODE = 5
 
 
 class Task(StrEnum):
-    """What a tree is to answer."""
+    """What a model predicts."""
 
     CLASSES = "classes"
     NUMBERS = "numbers"
 
 
-def choose_task(frame: Frame, target: str) -> tuple[Task, str]:
-    """The task that the target's values suggest, and why.
+class InferredTask(NamedTuple):
+    """The task that a target suggests, and the reason."""
 
-    Whole numbers are classes if there are at most 20 different ones with 5 rows each on average, or only two.
+    task: Task
+    reason: str
 
-    >>> from treewright.table import Frame
-    >>> choose_task(Frame({"play": ["no", "yes"]}), "play")
-    (<Task.CLASSES: 'classes'>, 'its values are categories')
-    >>> choose_task(Frame({"price": [9.5, 7.25, 8]}), "price")
-    (<Task.NUMBERS: 'numbers'>, 'its values are numbers with fractions')
+
+def infer_task(y: Any) -> InferredTask:
+    """Whether the values of a target suggest classes or numbers, and why.
+
+    Text, booleans, dates and declared categories are classes. Whole numbers are classes if there are only two distinct
+    ones, or at most 20 with 5 rows each on average. All other numbers are numbers.
+
+    Parameters
+    ----------
+    y : one value per row
+        A list, an array, a series, or a frame with one column. Missing values are ignored.
+
+    Returns
+    -------
+    InferredTask
+        A pair of `task`, which is "classes" or "numbers", and `reason`.
+
+    Examples
+    --------
+    >>> from treewright import infer_task
+    >>> infer_task(["no", "yes", "yes"]).task == "classes"
+    True
+    >>> infer_task([9.5, 7.25, 8])
+    InferredTask(task=<Task.NUMBERS: 'numbers'>, reason='its values are numbers with fractions')
+    """
+    column = take_rows(y, np.arange(count_rows(y)))
+    frame = Frame({"target": column}, {} if column.domain is None else {"target": column.domain})
+    missing = find_missing(frame, "target")
+    if missing.all():
+        raise ValueError("the target has no values, so it suggests no task; give at least one")
+    return task_of_column(frame[~missing], "target")
+
+
+def task_of_column(frame: Frame, target: str) -> InferredTask:
+    """The task that a column without missing values suggests.
+
+    >>> task_of_column(Frame({"play": ["no", "yes"]}), "play").reason
+    'its values are categories'
     """
     values = frame[target]
     if not is_number(frame, target):
-        return Task.CLASSES, "its values are categories"
+        return InferredTask(Task.CLASSES, "its values are categories")
     if not _is_whole(values):
-        return Task.NUMBERS, "its values are numbers with fractions"
+        return InferredTask(Task.NUMBERS, "its values are numbers with fractions")
     distinct = len(set(values.tolist()))
     if distinct <= max(2, min(MOST_CODES, len(values) // ROWS_PER_CODE)):
-        return Task.CLASSES, f"it has only {distinct} different whole numbers"
-    return Task.NUMBERS, f"it has {distinct} different numbers"
+        return InferredTask(Task.CLASSES, f"it has only {distinct} different whole numbers")
+    return InferredTask(Task.NUMBERS, f"it has {distinct} different numbers")
 
 
 def check_task(frame: Frame, target: str, task: Task) -> None:

@@ -12,14 +12,14 @@ from treewright.tree.tree import write_leaf
 
 @dataclass(frozen=True)
 class Rule:
-    """The tests on the way to one leaf, and what the leaf answers.
+    """The tests on the path to one leaf, and its prediction.
 
     Attributes
     ----------
     tests : the conditions a row meets, those on one column merged to the tightest.
     prediction : the class or number that the rule predicts.
     weight : total weight of the training rows that meet the tests.
-    errors : the part of it that is not of the class answered.
+    errors : the weight of those that are not of the predicted class.
     target : what is predicted.
     """
 
@@ -63,7 +63,7 @@ def rules(tree: Tree, of_class: None = None) -> RuleList: ...
 @overload
 def rules(tree: Tree, of_class: object) -> str: ...
 def rules(tree: Tree, of_class: object = None) -> RuleList | str:
-    """One rule per leaf; given a class, the one sentence that tells when the tree answers it.
+    """One rule per leaf; for a class, one sentence about when the tree predicts it.
 
     Parameters
     ----------
@@ -87,10 +87,10 @@ def rules(tree: Tree, of_class: object = None) -> RuleList | str:
 
 
 def disjunction(tree: Tree, of_class: object) -> str:
-    """When the tree answers one class: the ways to its leaves, joined by "or".
+    """When the tree predicts one class: the paths to its leaves, joined by "or".
 
-    Leaves that no training row reached are left out. Without any test the class is answered `always`, without
-    any leaf `never`.
+    Leaves without training rows are left out. A tree without splits predicts its class `always`; a class without
+    leaves is predicted `never`.
 
     >>> from treewright import ID3Classifier
     >>> sky = ["sunny", "overcast", "rainy", "rainy"]
@@ -202,7 +202,7 @@ def _set_test(column: Any, members: set[int], single: str, several: str) -> Test
 
 
 def _phrases(tests: tuple[Test, ...], space: str) -> list[str]:
-    """The tests as text, two bounds of one column as an interval; `space` stands around signs."""
+    """The tests as text, two bounds of one column as an interval; `space` is put around signs."""
     phrases: list[str] = []
     position = 0
     while position < len(tests):
@@ -224,7 +224,7 @@ def _is_interval(lower: Test, upper: Test) -> bool:
 
 def _check_class(target: Target, of_class: object) -> None:
     if not target.is_classes:
-        raise ValueError(f"'{target.name}' is a number and has no classes; ask for rules without a class")
+        raise ValueError(f"'{target.name}' is a number and has no classes; call rules without a class")
     if of_class not in target.classes:
         known = ", ".join(repr(name) for name in target.classes)
         raise ValueError(f"{of_class!r} is none of the classes of '{target.name}': {known}")

@@ -46,7 +46,7 @@ def show(
 
 
 def draw(tree: Tree, *, max_depth: int | None = None, max_categories: int | None = 6, missing: bool = False) -> str:
-    """The tree as text: a line per branch, and at a leaf its answer with the weight of rows and of errors.
+    """The tree as text: a line per branch, and at a leaf its prediction with the weight of rows and of errors.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def _branches(node: Node, max_categories: int | None, missing: bool) -> Iterator
 
 
 def _leaves_below(tree: Tree) -> np.ndarray:
-    """Number of leaves at or under each node; children stand after their parent, so one walk back does."""
+    """Number of leaves at or under each node; children come after their parent, so one backward pass is enough."""
     leaves = (tree.kind == SplitKind.LEAF).astype(np.int64)
     for node in range(tree.n_nodes - 1, 0, -1):
         leaves[tree.parent[node]] += leaves[node]

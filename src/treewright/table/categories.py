@@ -77,7 +77,7 @@ def tidy_categories(categories: Iterable[Any], indices: np.ndarray) -> tuple[tup
 
 def look_up(table: Sequence[float], indices: np.ndarray) -> np.ndarray:
     """`table[index]` for every index; missing stays missing."""
-    # The extra last entry is reached by index -1, which stands in for missing.
+    # The extra last entry has the index -1, which means missing.
     padded = np.append(np.asarray(table, dtype=np.float64), math.nan)
     return padded[np.where(np.isnan(indices), -1, indices).astype(np.intp)]
 

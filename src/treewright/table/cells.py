@@ -109,7 +109,7 @@ def _read_objects(name: str, cells: list[Any], wanted: Kind | None) -> Coded:
     """Read cells whose types are known only one by one."""
     types = set(map(type, cells))
     families = {_family_of(kind) for kind in types}
-    if _may_hide_gaps(types, families):
+    if _may_hide_missing(types, families):
         cells = [None if is_missing(cell) else cell for cell in cells]
         families = {_family_of(kind) for kind in set(map(type, cells))}
     families.discard(_Family.MISSING)
@@ -133,7 +133,7 @@ def _read_objects(name: str, cells: list[Any], wanted: Kind | None) -> Coded:
     return Column(name, Kind.CATEGORICAL, categories), indices
 
 
-def _may_hide_gaps(types: set[type], families: set[_Family]) -> bool:
+def _may_hide_missing(types: set[type], families: set[_Family]) -> bool:
     """Whether values other than None may be missing, so that each cell must be looked at."""
     if types - {str, int, bool, float, type(None)}:
         return True
@@ -157,7 +157,7 @@ def _read_dates(name: str, cells: list[Any], families: set[_Family]) -> Coded:
 
 
 def _naive(moment: Any) -> Any:
-    """Moments with a time zone in UTC; those without are taken as they stand."""
+    """Moments with a time zone in UTC; those without stay unchanged."""
     if isinstance(moment, datetime) and moment.tzinfo is not None:
         return moment.astimezone(UTC).replace(tzinfo=None)
     return moment

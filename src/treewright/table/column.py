@@ -17,20 +17,20 @@ class Kind(StrEnum):
 
 
 class Unit(StrEnum):
-    """What the numbers of a numeric column stand for."""
+    """The meaning of the numbers of a numeric column."""
 
     PLAIN = "plain"
     DATE = "date"  # days since 1970-01-01
     DATETIME = "datetime"  # microseconds since 1970-01-01T00:00
     UTC = "utc"  # the same for moments with a time zone
-    UNKNOWN = "unknown"  # the column held no value that could tell
+    UNKNOWN = "unknown"  # the column has no value
 
 
 @dataclass(frozen=True)
 class Column:
     """One column of a table as a tree sees it.
 
-    Categories are the user's own values; row values refer to them by index. They stand in declared order
+    Categories are the user's own values; row values refer to them by index. They are in declared order
     where the frame declares one (categoricals, enums, ARFF domains), else in order of first appearance.
 
     >>> Column("size", Kind.ORDERED, ("small", "large")).write(1)
@@ -90,7 +90,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def _write_day(days: float) -> str:
-    """A day as its date; a threshold between two days as the earlier one, which parts whole days alike."""
+    """A day as its date; a threshold between two days as the earlier one, which splits whole days in the same way."""
     try:
         return (date(1970, 1, 1) + timedelta(days=math.floor(days))).isoformat()
     except OverflowError:

@@ -77,7 +77,7 @@ def _number_text(series: nw.Series[Any]) -> tuple[tuple[object, ...], np.ndarray
     if series.implementation.is_pandas_like():
         # Ten times faster than replace_strict, which joins two frames in pandas.
         codes, words = series.to_native().factorize()
-        return tidy_categories(words, _with_gaps(codes))
+        return tidy_categories(words, _with_missing(codes))
     if str(getattr(series.to_native(), "type", "")) == "string_view":
         series = series.cast(nw.String)  # arrow has few kernels for string views
     known = series.drop_nulls()
@@ -107,7 +107,7 @@ def _declared_codes(series: nw.Series[Any]) -> tuple[np.ndarray, list[Any], bool
         native, is_pandas = native.array.__arrow_array__(), False
     if is_pandas:
         return (
-            _with_gaps(native.cat.codes.to_numpy()),
+            _with_missing(native.cat.codes.to_numpy()),
             native.cat.categories.tolist(),
             bool(native.cat.ordered),
         )
@@ -119,7 +119,7 @@ def _declared_codes(series: nw.Series[Any]) -> tuple[np.ndarray, list[Any], bool
     return codes, native.dtype.categories.to_list(), False
 
 
-def _with_gaps(codes: np.ndarray) -> np.ndarray:
+def _with_missing(codes: np.ndarray) -> np.ndarray:
     """Codes as floats, with pandas' -1 as missing."""
     indices = codes.astype(np.float64)
     indices[indices < 0] = np.nan

@@ -59,10 +59,10 @@ def read_frame(
     X : table
         The input is never changed.
     categorical_features, numeric_features : list of names or positions, boolean mask, "all" or None
-        Columns to be read otherwise than their type says: codes that are no quantities, numbers kept as text.
+        Columns that are treated as categorical, such as numeric codes, or as numeric, such as numbers stored as text.
     by_column : bool, default=True
-        Whether the values are to stand column after column. If not, a matrix of numbers is taken as it is in memory,
-        and in its own precision, which saves a copy of it.
+        Whether the values are stored column after column. If not, a matrix of numbers keeps its layout and precision,
+        which saves a copy.
 
     >>> table = read_frame({"size": ["L", "S", None], "price": [3, 1.5, 2]})
     >>> [str(column.kind) for column in table.columns]
@@ -93,7 +93,7 @@ def _is_empty(values: np.ndarray) -> bool:
 
 
 def _column_of_nothing(column: Column) -> Column:
-    """A column without any value: a tree cannot ask about it, so any type will do later."""
+    """A column without any value: a tree cannot split on it, so new rows may have any type there."""
     return replace(column, unit=Unit.UNKNOWN) if column.is_numeric else column
 
 
@@ -145,7 +145,7 @@ def read_like(
 
 
 def _places(source: Source, columns: tuple[Column, ...], *, named: bool, learner: str) -> Sequence[int]:
-    """Where in the new table each learned column stands."""
+    """The position of each training column in the new table."""
     if named and source.named:
         place = {name: place for place, name in enumerate(source.names)}
         absent = [column.name for column in columns if column.name not in place]

@@ -128,7 +128,7 @@ def open_rows(X: Any) -> Any:
     {'size': ['L']}
     """
     if isinstance(X, Mapping):
-        read_frame(X)  # a mistake is named as it is everywhere else
+        read_frame(X)  # raises the usual errors
         return Frame({str(name): _as_list(values) for name, values in X.items()})
     X = lift(X)
     return X.collect() if hasattr(X, "collect") and hasattr(X, "collect_schema") else X

@@ -25,7 +25,7 @@ _RESHAPE = (
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """A table at the door: its column names and its columns as they came."""
+    """An opened table: its column names and its columns as they were given."""
 
     names: tuple[str, ...]
     columns: Sequence[Any]  # narwhals series, one-dimensional arrays, lists, or columns of a Frame
@@ -149,8 +149,8 @@ def _open_mapping(X: Mapping[Any, Any]) -> Source:
     columns = [_open_column(name, values) for name, values in X.items()]
     lengths = {str(name): len(column) for name, column in zip(X, columns, strict=True)}
     if len(set(lengths.values())) > 1:
-        told = ", ".join(f"{name!r} has {length}" for name, length in list(lengths.items())[:4])
-        raise ValueError(f"the columns differ in length: {told}; every column needs one value per row")
+        shown = ", ".join(f"{name!r} has {length}" for name, length in list(lengths.items())[:4])
+        raise ValueError(f"the columns differ in length: {shown}; every column needs one value per row")
     return _name_columns(list(X), columns, next(iter(lengths.values()), 0))
 
 

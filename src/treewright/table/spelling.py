@@ -35,6 +35,11 @@ def read_spelling(cells: Sequence[str]) -> np.ndarray:
     return np.array(words, dtype=object)
 
 
+def read_text_column(cells: Sequence[str | None]) -> np.ndarray:
+    """A column of text, which may spell numbers, dates or missing values as it does in CSV."""
+    return read_spelling(["" if cell is None else cell for cell in cells])
+
+
 def _read_numbers(words: Sequence[str | None], known: Sequence[str]) -> np.ndarray | None:
     try:
         numbers = np.array(list(map(float, known)))

@@ -72,6 +72,15 @@ def has_label(y: Any) -> np.ndarray | None:
     return None if known.all() else known
 
 
+def count_rows(y: Any) -> int:
+    """The number of values of a target.
+
+    >>> count_rows(["yes", None, "no"])
+    3
+    """
+    return len(_open_target(y))
+
+
 def take_rows(y: Any, rows: np.ndarray) -> NamedColumn:
     """Some rows of a target, with its name and the classes it declares.
 
@@ -118,7 +127,7 @@ def _read_labels(y: Any) -> np.ndarray:
     if not isinstance(values, np.ndarray) or values.dtype.kind not in "iufb":
         values = _read_typed(values)
     if values.dtype.kind == "f":
-        _refuse_gaps(values)
+        _refuse_missing(values)
         if np.isinf(values).any():
             raise ValueError("Input y contains infinity: the target must be finite; drop those rows or cap them")
     return values
@@ -180,7 +189,7 @@ def _one_dimension(y: np.ndarray) -> np.ndarray:
 
 
 def _labels_of_list(cells: list[Any]) -> Any:
-    """A list as the array that NumPy would make of it, but without turning numbers into text."""
+    """A list as NumPy would convert it, but without turning numbers into text."""
     is_text = bool(cells) and all(isinstance(cell, str) for cell in cells)
     return np.array(cells) if is_text else cells
 
@@ -196,7 +205,7 @@ def _read_typed(values: Any) -> np.ndarray:
     column, coded = read_any("target", values, Kind.CATEGORICAL)
     if column.is_numeric and column.unit is Unit.PLAIN:
         return coded
-    _refuse_gaps(coded, is_float=False)
+    _refuse_missing(coded, is_float=False)
     return _decode(column, coded)
 
 
@@ -221,10 +230,10 @@ def _number_objects(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return rank[codes.astype(np.intp)], sorted_classes
 
 
-def _refuse_gaps(values: np.ndarray, *, is_float: bool = True) -> None:
+def _refuse_missing(values: np.ndarray, *, is_float: bool = True) -> None:
     rows = np.flatnonzero(np.isnan(values))
     if not len(rows):
         return
     plural = "values (rows" if len(rows) > 1 else "value (row"
-    told = f"the target has {len(rows)} missing {plural} {some(rows.tolist(), most=8)})"
-    raise ValueError(f"{'Input y contains NaN: ' if is_float else ''}{told}; drop those rows or fill them in")
+    found = f"the target has {len(rows)} missing {plural} {some(rows.tolist(), most=8)})"
+    raise ValueError(f"{'Input y contains NaN: ' if is_float else ''}{found}; drop those rows, or give their values")

@@ -651,7 +651,7 @@ def test_an_error_leaves_an_earlier_fit_as_it_was():
     model = BaggingClassifier(n_estimators=2, random_state=0).fit(X, y)
     before = model.predict_proba(X)
     model.set_params(max_samples=4000, oob_score=True)
-    with pytest.raises(ValueError, match="nothing out of bag"):
+    with pytest.raises(ValueError, match="no row is out of bag"):
         model.fit(X, y)
     np.testing.assert_array_equal(model.predict_proba(X), before)
     assert not hasattr(model, "oob_score_")
@@ -667,7 +667,7 @@ def test_an_error_leaves_an_earlier_fit_as_it_was():
         ({"max_samples": -1.0}, "max_samples is -1.0; give a whole number of rows"),
         ({"max_samples": 0}, "max_samples is 0"),
         ({"max_samples": "all"}, "max_samples is 'all'"),
-        ({"max_samples": 31, "replace": False}, "max_samples asks for 31 of 30 rows, which needs replace=True"),
+        ({"max_samples": 31, "replace": False}, "max_samples is 31 of 30 rows, which needs replace=True"),
         ({"max_samples": 10**6}, "at most 10000 draws per row"),
         ({"max_features": 0}, "max_features is 0; give a number of columns up to 4"),
         ({"max_features": 5}, "max_features is 5; give a number of columns up to 4"),

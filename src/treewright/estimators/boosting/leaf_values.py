@@ -1,7 +1,7 @@
-"""What the leaves of a boosted tree answer where that is worked out from what is left of the targets.
+"""Leaf values of boosted trees that are computed from residuals.
 
-The leaves of the absolute and the quantile loss answer medians and quantiles of all their rows, also where the tree was
-grown from some of them only.
+The leaves of the absolute and the quantile loss predict medians and quantiles of all their rows, also where the tree
+was grown from a sample of the rows.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def best_leaf_values(
     loss: Loss,
     monotonic_cst: np.ndarray,
 ) -> np.ndarray:
-    """The best answer of each leaf for the rows that fall into it, so that a monotonic column stays so.
+    """The best value of each leaf for its rows, subject to the monotonic constraints.
 
     `leaves` has the leaf of each row, `monotonic_cst` the direction of each column.
     """
@@ -35,7 +35,7 @@ def best_leaf_values(
     predictions = np.array([best_for([leaf]) for leaf in range(n_leaves)])
     if not monotonic_cst.any():
         return predictions
-    # Whatever lies below the two sides of a monotonic split is kept apart by a number halfway between them.
+    # The values below the two sides of a monotonic split are separated by the mean of both sides.
     below = leaves_below(part.nodes)
     waiting = [(0, -np.inf, np.inf)]
     while waiting:

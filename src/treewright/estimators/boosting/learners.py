@@ -1,4 +1,4 @@
-"""Gradient boosting: tree after tree, each grown to take the most off what the ones before left."""
+"""Gradient boosting: each tree is fitted to the gradient of the loss of the trees before it."""
 
 from __future__ import annotations
 
@@ -35,6 +35,7 @@ from treewright.estimators.boosting.shapes import (
 )
 from treewright.estimators.forest.base import read_monotonic_cst
 from treewright.estimators.missing_values import refuse_unseen
+from treewright.estimators.parameter_docs import documented
 from treewright.estimators.parameters import check_progress, is_auto, is_real, is_whole, parameter_error
 from treewright.estimators.weights import read_weights
 from treewright.runtime.forms import choose_compiled_form
@@ -49,7 +50,7 @@ from treewright.tree.tree import GRADIENT
 # A node has two bytes for its column.
 MOST_COLUMNS = 1 << 16
 
-# Of "auto": most rounds that are tried.
+# Largest number of rounds of "auto".
 MOST_ROUNDS = 1000
 
 OTHER_TABLE = "warm_start adds rounds to a model of the same table; set warm_start=False to begin anew"
@@ -74,7 +75,7 @@ class ValidationSet:
 
 
 class Boosting(TableLearner):
-    """What boosting of classes and of numbers shares."""
+    """Shared base of gradient boosting for classes and for numbers."""
 
     _by_column: ClassVar[bool] = False
 
@@ -118,11 +119,11 @@ class Boosting(TableLearner):
         sample_weight_val : one number per row, a single number or None
             The weights of the rows of the validation set.
         init_score : one number per row, or one per row and output, or None
-            Scores to begin with, on the scale of the loss (logarithms of odds for classes, logarithms for "poisson" and
-            its like; of more than two classes a column each, in the order of `classes_`). They are not part of the
-            model: add them to its scores for other rows.
+            Initial scores on the scale of the loss: log odds for classes, logarithms for "poisson", "gamma" and
+            "tweedie". With more than two classes there is a column each, in the order of `classes_`. They are not part
+            of the model: add them to its scores for other rows.
         init_score_val : as `init_score`, or None
-            The same for the rows of the validation set.
+            The initial scores of the rows of the validation set.
         """
         check_progress(self.progress)
         if self.unseen not in ("as_missing", "error"):
@@ -133,15 +134,15 @@ class Boosting(TableLearner):
         plan, rows, statistics = self._prepare(training, loss)
         rows = replace(rows, start=self._read_start(init_score, training, loss.n_outputs))
         given = ValidationSet(X_val, y_val, sample_weight_val, init_score_val)
-        held = self._read_validation(given, table, training, plan, statistics)
-        if held is not None and (held.start is None) != (rows.start is None):
+        validation = self._read_validation(given, table, training, plan, statistics)
+        if validation is not None and (validation.start is None) != (rows.start is None):
             raise ValueError("init_score and init_score_val belong together; give both or none")
         earlier = self._earlier(training, plan, statistics)
-        plan, found, initial = self._boost(plan, rows, held, earlier)
+        plan, found, initial = self._boost(plan, rows, validation, earlier)
         forests = earlier
-        if found.parts[0]:
+        if found.trees[0]:
             target = Target(training.target.name)
-            added = [Forest.of(statistics.columns, target, GRADIENT, plan.bins, parts) for parts in found.parts]
+            added = [Forest.of(statistics.columns, target, GRADIENT, plan.bins, trees) for trees in found.trees]
             forests = [old.with_more(new) for old, new in zip(earlier, added, strict=True)] if earlier else added
         self._keep_names(table)
         self._keep_classes(training.classes)
@@ -166,7 +167,7 @@ class Boosting(TableLearner):
 
     @property
     def feature_importances_(self) -> np.ndarray:
-        """The share of each column in all that the splits took off the loss."""
+        """The fraction of each column in the total loss reduction of all splits."""
         check_is_fitted(self)
         by_column = sum(forest.gains.sum(axis=0) for forest in self.forests_)
         gains = np.bincount(self.target_encoding_.origin, by_column, minlength=len(self.columns_))
@@ -183,7 +184,7 @@ class Boosting(TableLearner):
         return self.forests_[0].code(self.target_encoding_.apply(values), self.n_jobs)
 
     def _scores(self, values: np.ndarray) -> np.ndarray:
-        """The sum of all trees for each row: a line per output."""
+        """The sum of all trees for each row: [output, row]."""
         codes = self._code(values)
         sums = [forest.sums(codes, self.n_jobs)[:, 0] for forest in self.forests_]
         return np.stack(sums) + self.initial_[:, None]
@@ -192,7 +193,7 @@ class Boosting(TableLearner):
         return self.loss_.prediction(self._scores(values))
 
     def _staged_predictions(self, X: Any) -> Iterator[np.ndarray]:
-        """The answers after each round; what is wrong with the rows is told at once."""
+        """The predictions after each round; invalid rows are an error at once."""
         check_is_fitted(self)
         codes = self._code(self._read_rows(X))
 
@@ -210,19 +211,19 @@ class Boosting(TableLearner):
         raise NotImplementedError
 
     def _read_validation_target(self, y: Any, training: Training) -> np.ndarray:
-        """The targets of rows to judge by, in the terms of the training rows."""
+        """The targets of the validation set, in the terms of the training rows."""
         raise NotImplementedError
 
     def _outputs(self, training: Training) -> dict[str, np.ndarray]:
-        """Numbers that stand for the target, by name."""
+        """The target as numbers by name: the targets of target encoding."""
         raise NotImplementedError
 
     def _read_start(self, init_score: Any, training: Training, n_outputs: int) -> np.ndarray | None:
-        """The scores that rows begin with: [output, row]."""
+        """The initial scores of the rows: [output, row]."""
         return read_start(init_score, training, n_outputs)
 
     def _prepare(self, training: Training, loss: Loss) -> tuple[BoostPlan, Rows, TargetEncoding]:
-        """The plan, and the table in bytes."""
+        """The plan, the coded table, and the target encoding."""
         if not is_whole(self.max_bins, 2) or self.max_bins > MAX_CODES:
             raise parameter_error("max_bins", self.max_bins, f"a whole number from 2 to {MAX_CODES}")
         if not is_whole(self.n_iter_no_change, 1):
@@ -260,13 +261,13 @@ class Boosting(TableLearner):
     def _code_apart(
         self, training: Training, outputs: dict[str, np.ndarray], statistics: TargetEncoding, bins: Bins
     ) -> Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
-        """What codes rows to learn from and the validation set, without means that know the targets of the latter."""
+        """A function that codes training and validation rows, with target encoding fitted to the training rows only."""
 
-        def code(kept: np.ndarray, held: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        def code(kept: np.ndarray, validation: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             known = {name: numbers[kept] for name, numbers in outputs.items()}
             weights, values = training.weights[kept], training.values[kept]
             learned, seen = statistics.learn(values, known, weights)
-            apart = learned.apply(training.values[held])
+            apart = learned.apply(training.values[validation])
             coded = [code_rows(choose_compiled_form(), bins, part, 1, by_column=True) for part in (seen, apart)]
             return coded[0], coded[1]
 
@@ -298,7 +299,7 @@ class Boosting(TableLearner):
                 raise ValueError("it has another number of targets per row than the training rows")
             plan.loss.check_targets(targets)
             if not weights.any():
-                raise ValueError("every row has a weight of zero, so it cannot judge anything")
+                raise ValueError("every row has a weight of zero, so it has no loss")
         except ValueError as error:
             raise ValueError(f"the validation set: {error}") from None
         seen = statistics.apply(values)
@@ -325,12 +326,12 @@ class Boosting(TableLearner):
         return self.forests_
 
     def _boost(
-        self, plan: BoostPlan, rows: Rows, held: Rows | None, earlier: list[Forest]
+        self, plan: BoostPlan, rows: Rows, validation: Rows | None, earlier: list[Forest]
     ) -> tuple[BoostPlan, Boosted, np.ndarray]:
-        """Choose rate and rounds, and boost; returns also the score that all rows begin with."""
+        """Choose the learning rate and the number of rounds, and boost; returns also the initial score."""
         if earlier:
             plan = take_shape(plan, self.shape_, self)
-        n_rounds, plan, curves = self._choose_rounds(plan, rows, is_judged=held is not None)
+        n_rounds, plan, curves = self._choose_rounds(plan, rows, has_validation_set=validation is not None)
         initial = rows.begin(plan.loss)
         initial = self.initial_ if earlier else initial
         first = len(earlier[0]) if earlier else 0
@@ -339,12 +340,15 @@ class Boosting(TableLearner):
         if first > n_rounds:
             raise ValueError(f"n_estimators is {n_rounds}, but the model has {first} rounds; it can only grow")
         if earlier:
-            rows, held = move_on(rows, initial, earlier), None if held is None else move_on(held, initial, earlier)
+            rows, validation = (
+                move_on(rows, initial, earlier),
+                None if validation is None else move_on(validation, initial, earlier),
+            )
         if earlier and curves.shape[1] == 0:
             curves = self._curves
         if first == n_rounds:
             return plan, Boosted([[] for _ in earlier], curves), initial
-        plans = self._shapes(plan, len(rows)) if held is not None and not earlier else [plan]
+        plans = self._shapes(plan, len(rows)) if validation is not None and not earlier else [plan]
         start = np.zeros_like(initial) if earlier else initial
         with follow("boosting", len(plans) * (n_rounds - first), self.progress) as tick:
             plan, found = boost_best(
@@ -353,32 +357,34 @@ class Boosting(TableLearner):
                 start,
                 n_rounds - first,
                 tick,
-                held=held,
+                validation=validation,
                 first_round=first,
                 keep_on_interrupt=bool(self.keep_on_interrupt),
             )
-        if held is None:
+        if validation is None:
             return plan, replace(found, curves=curves), initial
         found = found.up_to_best(at_least=0 if earlier else 1)
         return plan, replace(found, curves=np.hstack([curves[:, :first], found.curves])), initial
 
     def _shapes(self, plan: BoostPlan, n_rows: int) -> list[BoostPlan]:
-        """The plans to choose among where rounds are judged by the validation set."""
+        """The plans among which the validation loss chooses."""
         plans = [take_shape(plan, shape, self) for shape in shapes_for(n_rows)]
         return list({(each.recipe, each.subsample): each for each in plans}.values())
 
     def _directions(self, training: Training) -> np.ndarray:
         return read_monotonic_cst(self.monotonic_cst, training.columns)
 
-    def _choose_rounds(self, plan: BoostPlan, rows: Rows, is_judged: bool) -> tuple[int, BoostPlan, np.ndarray]:
-        """How many rounds to boost at most, the plan to do it by, and the losses that told so."""
+    def _choose_rounds(
+        self, plan: BoostPlan, rows: Rows, has_validation_set: bool
+    ) -> tuple[int, BoostPlan, np.ndarray]:
+        """The largest number of rounds, the plan, and the validation losses by which they were chosen."""
         auto, share = is_auto(self.n_estimators), self.validation_fraction
         if not auto and not is_whole(self.n_estimators, 1):
             raise parameter_error("n_estimators", self.n_estimators, "a whole number of 1 or more, or 'auto'")
         if share is not None and (not is_real(share) or not 0.0 < share < 1.0):
             raise parameter_error("validation_fraction", share, "a share between 0 and 1, or None")
         most = MOST_ROUNDS if auto else int(self.n_estimators)
-        if is_judged or (not auto and share is None):
+        if has_validation_set or (not auto and share is None):
             return most, plan, no_curves(plan)
         if len(rows) < 10:
             return min(most, 100), plan, no_curves(plan)
@@ -389,111 +395,23 @@ class Boosting(TableLearner):
 
 
 def groups_of(plan: BoostPlan) -> list[list[bool]] | None:
-    """Which columns may meet on a path, to be compared."""
+    """Which columns may be used together on a path, as a list that can be compared."""
     return None if plan.groups is None else plan.groups.tolist()
 
 
 def move_on(rows: Rows, initial: np.ndarray, earlier: list[Forest]) -> Rows:
-    """Rows that begin with what earlier trees answer."""
+    """The rows with the scores of earlier trees as initial scores."""
     by_row = np.ascontiguousarray(rows.codes.T)
     sums = np.stack([forest.sums(by_row)[:, 0] for forest in earlier])
     return replace(rows, start=rows.scores(initial) + sums)
 
 
+@documented("boosting", "classes")
 class GradientBoostingClassifier(ClassPredictions, Boosting):
-    """Gradient boosting for classes: each tree corrects the ones before it (Friedman 2001).
+    """Gradient boosting for classes: each tree is fitted to the gradient of the loss (Friedman 2001).
 
-    Takes tables as they are, with text columns and missing values. Categories are split in groups along their
-    gradients; missing values go to the side that is better for them.
-
-    Parameters
-    ----------
-    loss : {"log_loss", "exponential"} or function, default="log_loss"
-        What is made small: the negative logarithm of the true class's share, or for two classes AdaBoost's loss, or a
-        function of score and target (0 or 1) that returns gradient and hessian.
-    class_weight : dict, "balanced" or None, default=None
-        What a row of each class weighs.
-    n_estimators : int or "auto", default="auto"
-        Number of boosting rounds. "auto" chooses it by early stopping on a validation set and then fits all rows with
-        that many rounds. Tables of up to 5,000 rows are validated in five folds. Up to 200,000 rows the tree shape is
-        chosen as well.
-    learning_rate : float or "auto", default="auto"
-        How much of each tree is added. Smaller steps need more rounds and answer better. "auto" takes 0.05, or 0.1 for
-        more than two classes, for tables of more than 50,000 rows and for a given number of rounds.
-    growth : {"auto", "best", "level", "oblivious"}, default="auto"
-        Which leaf is split next: the one whose split takes the most off the loss; all of a level before the next; or
-        all of a level by the same test (oblivious trees, six levels unless `max_depth` tells otherwise). "auto" is
-        the better of "best" and "oblivious" where rounds are judged by the validation set (`n_estimators="auto"`,
-        `validation` or `validation_fraction`) and there are no more than 200,000 rows, else "best".
-    max_leaf_nodes : int, default=31
-        Most leaves of a tree, unless it is oblivious.
-    max_depth : int or None, default=None
-        Most tests from the root to a leaf.
-    min_samples_leaf : int or "auto", default="auto"
-        Least rows on both sides of a split. "auto" takes a hundredth of the rows, 20 at most; where rounds are
-        judged for a table of up to 50,000 rows, 3 at most, or 1 for oblivious trees.
-    min_child_weight : float, default=0.001
-        Least sum of hessians on both sides of a split.
-    l1_regularization, l2_regularization : float, default=0.0 and 1.0
-        What large answers of leaves cost: their size, or its square. Raise them for noisy data.
-    min_split_gain : float, default=0.0
-        Least that a split must take off the loss.
-    subsample : float or "auto", default="auto"
-        Share of the rows that each tree is grown from, drawn without replacement. "auto" takes 0.7 where rounds are
-        judged for a table of up to 50,000 rows, else all rows.
-    goss : (float, float), True or None, default=None
-        Grow each tree from the rows with the largest gradients and from some of the others, which are weighed up: the
-        shares of both; True takes (0.2, 0.1). For large tables.
-    max_features : float or "auto", default="auto"
-        Fraction of the columns drawn for each node. "auto" takes 0.5 where `subsample` is 0.7 (0.7 for oblivious
-        trees), else all.
-    colsample_bytree, colsample_bylevel : float, default=1.0
-        Fraction of the columns drawn for each tree, and of these for each level of a tree.
-    monotonic_cst : dict, list or None, default=None
-        Columns that the answer must rise with (1) or fall with (-1), by name or position, or one entry per column.
-    interaction_cst : list of lists, "pairwise", "no_interactions" or None, default=None
-        Groups of columns, by name or position, that may meet on a path from the root to a leaf; columns in no group
-        are one more group. "pairwise" and "no_interactions" let no two columns meet.
-    max_bins : int, default=255
-        Most groups of about as many rows into which the values of a numeric column are put before growth.
-    validation_fraction : float or None, default=None
-        Share of the rows to hold back to choose the number of rounds, at most `n_estimators`; the model is then fitted
-        on all rows. None leaves it to n_estimators="auto", or holds nothing back if a number of rounds is given.
-    n_iter_no_change : int, default=50
-        Boosting stops early after so many rounds without a lower validation loss.
-    eval_metric : str, function, list of them or None, default=None
-        Metrics to record on the validation set beside the loss, in `evals_result_`: functions of scikit-learn by name,
-        such as "accuracy_score", or functions of the target and the prediction. They do not influence the model.
-    warm_start : bool, default=False
-        Whether to keep the trees of the last fit and only add the rounds that `n_estimators` asks for beyond them.
-    keep_on_interrupt : bool, default=False
-        Whether Ctrl-C ends boosting with the trees so far, rather than with nothing. While the number of rounds is
-        still being chosen, there are none to keep.
-    unseen : {"as_missing", "error"}, default="as_missing"
-        What becomes of categories that were not there in training.
-    categorical_features, numeric_features : list of names or positions, mask, "all" or None, default=None
-        Columns to be read otherwise than their type says.
-    random_state : int, RandomState or None, default=None
-        Seed of all that is random. The same seed gives the same model, bit for bit, for any number of threads.
-    n_jobs : int or None, default=None
-        Threads; None takes all cores.
-    progress : bool or None, default=None
-        Whether to show how far boosting is if it takes more than two seconds.
-
-    Attributes
-    ----------
-    forests_ : list of Forest
-        The trees, one forest per output.
-    n_estimators_, learning_rate_ : int, float
-        Rounds and rate that were taken.
-    validation_loss_ : ndarray
-        The loss on the validation set after each round; of folds the mean.
-    evals_result_ : dict
-        The same and the metrics of `eval_metric`, as {"validation": {"log_loss": [...]}}; empty without validation.
-    best_iteration_, best_score_ : int and float, or None
-        The number of rounds with the least validation loss, and that loss.
-    feature_importances_ : ndarray
-        The share of each column in all that the splits took off the loss.
+    It reads tables with text columns and missing values. Categories are split into two groups in the order of their
+    gradients. Missing values go to the side with the smaller loss.
 
     Examples
     --------
@@ -581,11 +499,11 @@ class GradientBoostingClassifier(ClassPredictions, Boosting):
         return scores.T[:, labels]
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
-        """The classes that the model answers after each round."""
+        """The predicted classes after each round."""
         return (self._named(self._choose(shares)) for shares in self._staged_predictions(X))
 
     def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
-        """The class shares after each round."""
+        """The class probabilities after each round."""
         return (shares[:, self._labels_of_classes()] for shares in self._staged_predictions(X))
 
     def _read_loss(self, training: Training) -> Loss:
@@ -612,10 +530,10 @@ class GradientBoostingClassifier(ClassPredictions, Boosting):
         return np.ascontiguousarray(start[[place[name] for name in training.target.classes]])
 
     def _outputs(self, training: Training) -> dict[str, np.ndarray]:
-        told = [f"share of {name!r}" for name in map(str, training.target.classes)]
-        if len(told) <= 2:
-            return {told[-1]: (training.y == len(told) - 1).astype(np.float64)}
-        return {name: (training.y == label).astype(np.float64) for label, name in enumerate(told)}
+        names = [f"share of {name!r}" for name in map(str, training.target.classes)]
+        if len(names) <= 2:
+            return {names[-1]: (training.y == len(names) - 1).astype(np.float64)}
+        return {name: (training.y == label).astype(np.float64) for label, name in enumerate(names)}
 
     def _predict_rows(self, values: np.ndarray) -> np.ndarray:
         return super()._predict_rows(values)[:, : len(self.target_.classes)]
@@ -631,109 +549,16 @@ class GradientBoostingClassifier(ClassPredictions, Boosting):
 
 
 def _is_turned(training: Training) -> bool:
-    """Is the second of two classes the first in the order that the target declares?"""
+    """Whether the second of two classes is the first in the order that the target declares."""
     return len(training.classes) == 2 and bool(training.target.classes[0] == training.classes.tolist()[1])
 
 
+@documented("boosting", "numbers")
 class GradientBoostingRegressor(NumberPredictions, Boosting):
-    """Gradient boosting for numbers: each tree corrects the ones before it (Friedman 2001).
+    """Gradient boosting for numbers: each tree is fitted to the gradient of the loss (Friedman 2001).
 
-    Takes tables as they are, with text columns and missing values. Categories are split in groups along their
-    gradients; missing values go to the side that is better for them.
-
-    Parameters
-    ----------
-    loss : str or function, default="squared_error"
-        What is made small: "squared_error", "absolute_error" (leaves answer medians), "huber" (squared, but linear for
-        the largest tenth of the errors), "quantile", the deviances "poisson", "gamma" and "tweedie" (of numbers not
-        below 0, by their logarithm), or a function of prediction and target that returns gradient and hessian; it is
-        compiled for one row at a time. Its hessian must not be negative; `validation_loss_` is then the difference of
-        the loss to that at the start.
-    quantile : float, default=0.5
-        For loss="quantile": the share of targets below the answer.
-    tweedie_power : float, default=1.5
-        For loss="tweedie": from 1 (Poisson) to 2 (gamma).
-    n_estimators : int or "auto", default="auto"
-        Number of boosting rounds. "auto" chooses it by early stopping on a validation set and then fits all rows with
-        that many rounds. Tables of up to 5,000 rows are validated in five folds. Up to 200,000 rows the tree shape is
-        chosen as well.
-    learning_rate : float or "auto", default="auto"
-        How much of each tree is added. Smaller steps need more rounds and answer better. "auto" takes 0.05, or 0.1 for
-        tables of more than 50,000 rows and for a given number of rounds.
-    growth : {"auto", "best", "level", "oblivious"}, default="auto"
-        Which leaf is split next: the one whose split takes the most off the loss; all of a level before the next; or
-        all of a level by the same test (oblivious trees, six levels unless `max_depth` tells otherwise). "auto" is
-        the better of "best" and "oblivious" where rounds are judged by the validation set (`n_estimators="auto"`,
-        `validation` or `validation_fraction`) and there are no more than 200,000 rows, else "best".
-    max_leaf_nodes : int, default=31
-        Most leaves of a tree, unless it is oblivious.
-    max_depth : int or None, default=None
-        Most tests from the root to a leaf.
-    min_samples_leaf : int or "auto", default="auto"
-        Least rows on both sides of a split. "auto" takes a hundredth of the rows, 20 at most; where rounds are
-        judged for a table of up to 50,000 rows, 3 at most, or 1 for oblivious trees.
-    min_child_weight : float, default=0.001
-        Least sum of hessians on both sides of a split.
-    l1_regularization, l2_regularization : float, default=0.0 and 1.0
-        What large answers of leaves cost: their size, or its square. Raise them for noisy data.
-    min_split_gain : float, default=0.0
-        Least that a split must take off the loss.
-    subsample : float or "auto", default="auto"
-        Share of the rows that each tree is grown from, drawn without replacement. "auto" takes 0.7 where rounds are
-        judged for a table of up to 50,000 rows, else all rows.
-    goss : (float, float), True or None, default=None
-        Grow each tree from the rows with the largest gradients and from some of the others, which are weighed up: the
-        shares of both; True takes (0.2, 0.1). For large tables.
-    max_features : float or "auto", default="auto"
-        Fraction of the columns drawn for each node. "auto" takes 0.5 where `subsample` is 0.7 (0.7 for oblivious
-        trees), else all.
-    colsample_bytree, colsample_bylevel : float, default=1.0
-        Fraction of the columns drawn for each tree, and of these for each level of a tree.
-    monotonic_cst : dict, list or None, default=None
-        Columns that the answer must rise with (1) or fall with (-1), by name or position, or one entry per column.
-    interaction_cst : list of lists, "pairwise", "no_interactions" or None, default=None
-        Groups of columns, by name or position, that may meet on a path from the root to a leaf; columns in no group
-        are one more group. "pairwise" and "no_interactions" let no two columns meet.
-    max_bins : int, default=255
-        Most groups of about as many rows into which the values of a numeric column are put before growth.
-    validation_fraction : float or None, default=None
-        Share of the rows to hold back to choose the number of rounds, at most `n_estimators`; the model is then fitted
-        on all rows. None leaves it to n_estimators="auto", or holds nothing back if a number of rounds is given.
-    n_iter_no_change : int, default=50
-        Boosting stops early after so many rounds without a lower validation loss.
-    eval_metric : str, function, list of them or None, default=None
-        Metrics to record on the validation set beside the loss, in `evals_result_`: functions of scikit-learn by name,
-        such as "accuracy_score", or functions of the target and the prediction. They do not influence the model.
-    warm_start : bool, default=False
-        Whether to keep the trees of the last fit and only add the rounds that `n_estimators` asks for beyond them.
-    keep_on_interrupt : bool, default=False
-        Whether Ctrl-C ends boosting with the trees so far, rather than with nothing. While the number of rounds is
-        still being chosen, there are none to keep.
-    unseen : {"as_missing", "error"}, default="as_missing"
-        What becomes of categories that were not there in training.
-    categorical_features, numeric_features : list of names or positions, mask, "all" or None, default=None
-        Columns to be read otherwise than their type says.
-    random_state : int, RandomState or None, default=None
-        Seed of all that is random. The same seed gives the same model, bit for bit, for any number of threads.
-    n_jobs : int or None, default=None
-        Threads; None takes all cores.
-    progress : bool or None, default=None
-        Whether to show how far boosting is if it takes more than two seconds.
-
-    Attributes
-    ----------
-    forests_ : list of Forest
-        The trees, one forest per output.
-    n_estimators_, learning_rate_ : int, float
-        Rounds and rate that were taken.
-    validation_loss_ : ndarray
-        The loss on the validation set after each round; of folds the mean.
-    evals_result_ : dict
-        The same and the metrics of `eval_metric`, as {"validation": {"log_loss": [...]}}; empty without validation.
-    best_iteration_, best_score_ : int and float, or None
-        The number of rounds with the least validation loss, and that loss.
-    feature_importances_ : ndarray
-        The share of each column in all that the splits took off the loss.
+    It reads tables with text columns and missing values. Categories are split into two groups in the order of their
+    gradients. Missing values go to the side with the smaller loss.
 
     Examples
     --------
@@ -813,15 +638,18 @@ class GradientBoostingRegressor(NumberPredictions, Boosting):
         self.progress = progress
 
     def predict(self, X: Any) -> np.ndarray:
-        """The number that the model answers for each row; of several targets a column each."""
+        """The predicted number of each row; with several targets a column each."""
         return self._one_or_all(self._predictions(X))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The coefficient of determination: 1 is perfect, 0 as good as the mean; of several targets their mean."""
+        """The coefficient of determination: 1 is perfect, 0 is as good as predicting the mean.
+
+        With several targets it is averaged.
+        """
         return float(r2_score(read_targets(y), self.predict(X), sample_weight=sample_weight))
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
-        """The numbers that the model answers after each round."""
+        """The predicted numbers after each round."""
         return (self._one_or_all(predictions) for predictions in self._staged_predictions(X))
 
     def _one_or_all(self, predictions: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""What boosting makes small: losses with their gradients and hessians, and where each begins."""
+"""The losses of gradient boosting, with gradients, hessians and initial scores."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ from treewright.engines.boosting.own_loss import OwnFunction, check_derivatives
 from treewright.estimators.parameters import is_real, parameter_error
 from treewright.runtime.forms import choose_compiled_form
 
-# Places between 0 and 1 with their shares by which a function is summed from one to the other (Gauss and Legendre).
-ON_THE_WAY = [0.5 * (line + shift) for line, shift in zip(np.polynomial.legendre.leggauss(12), (1.0, 0.0), strict=True)]
+# Nodes and weights of Gauss-Legendre quadrature between 0 and 1.
+QUADRATURE = [0.5 * (line + shift) for line, shift in zip(np.polynomial.legendre.leggauss(12), (1.0, 0.0), strict=True)]
 
-# Shares of classes are kept this far from 0 and 1 before logarithms are taken.
-CLOSE_TO_SURE = 1e-15
+# Class probabilities are clipped to this distance from 0 and 1 before logarithms.
+LEAST_PROBABILITY = 1e-15
 
 
 class Loss(ABC):
     """A loss of scores (one line per output) and targets."""
 
     n_outputs = 1
-    # Which of the losses that are compiled it is, and the number that one takes.
+    # The code of the compiled loss, and its parameter.
     kind: ClassVar[int]
     parameter = 0.0
-    # Is a leaf's answer worked out from the residuals of its rows, rather than from gradient and hessian?
+    # Whether leaf values are computed from residuals instead of gradients and hessians.
     leaves_from_residuals = False
 
     def check_targets(self, targets: np.ndarray) -> None:
@@ -47,7 +47,7 @@ class Loss(ABC):
 
     @abstractmethod
     def begin(self, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """The best score that is the same for all rows, per output."""
+        """The best constant score, per output."""
 
     def fill(
         self,
@@ -70,15 +70,15 @@ class Loss(ABC):
 
     @property
     def goes_row_by_row(self) -> bool:
-        """May parts of the rows be filled by several threads at once?"""
+        """Whether several threads may compute ranges of rows at the same time."""
         return True
 
     def check_filled(self, gradients: np.ndarray, hessians: np.ndarray) -> None:
-        """Refuse gradients and hessians that cannot be boosted by."""
+        """Refuse gradients and hessians that are not valid."""
         del gradients, hessians
 
     def fresh(self) -> Loss:
-        """The same loss, to be begun with other rows."""
+        """A copy of the loss for other rows."""
         return copy.copy(self)
 
     @abstractmethod
@@ -86,11 +86,11 @@ class Loss(ABC):
         """The mean loss."""
 
     def prediction(self, scores: np.ndarray) -> np.ndarray:
-        """What the scores stand for: numbers, or shares of classes, a column each."""
+        """The predictions of the scores: numbers, or class probabilities, a column each."""
         return scores.T
 
     def leaf(self, residuals: np.ndarray, weights: np.ndarray) -> float:
-        """The best answer for the rows of a leaf, given what is left of their targets."""
+        """The best value of a leaf for the residuals of its rows."""
         raise NotImplementedError
 
 
@@ -107,7 +107,7 @@ class Squared(Loss):
 
 
 class Quantile(Loss):
-    """The pinball loss, whose best answer is a quantile."""
+    """The pinball loss, whose best constant is a quantile."""
 
     kind = QUANTILE
     leaves_from_residuals = True
@@ -128,7 +128,7 @@ class Quantile(Loss):
 
 
 class Absolute(Quantile):
-    """The absolute error, whose best answer is the median."""
+    """The absolute error, whose best constant is the median."""
 
     def __init__(self) -> None:
         super().__init__(0.5)
@@ -190,12 +190,12 @@ class Tweedie(Loss):
 
 
 class LogLoss(Loss):
-    """The negative logarithm of the true class's share, for two classes by one score."""
+    """The negative log-likelihood of two classes, by one score."""
 
     kind = LOG_LOSS
 
     def begin(self, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        share = np.clip(np.average(targets, weights=weights), CLOSE_TO_SURE, 1.0 - CLOSE_TO_SURE)
+        share = np.clip(np.average(targets, weights=weights), LEAST_PROBABILITY, 1.0 - LEAST_PROBABILITY)
         return np.array([np.log(share / (1.0 - share))])
 
     def value(self, scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> float:
@@ -208,7 +208,7 @@ class LogLoss(Loss):
 
 
 class ManyClasses(Loss):
-    """The negative logarithm of the true class's share, by a score per class."""
+    """The negative log-likelihood of several classes, by a score per class."""
 
     kind = MANY_CLASSES
 
@@ -217,11 +217,11 @@ class ManyClasses(Loss):
 
     def begin(self, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
         totals = np.bincount(targets.astype(np.intp), weights, minlength=self.n_outputs)
-        return np.log(np.maximum(totals / totals.sum(), CLOSE_TO_SURE))
+        return np.log(np.maximum(totals / totals.sum(), LEAST_PROBABILITY))
 
     def value(self, scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> float:
         of_truth = softmax(scores)[targets.astype(np.intp), np.arange(len(targets))]
-        return float(np.average(-np.log(np.maximum(of_truth, CLOSE_TO_SURE)), weights=weights))
+        return float(np.average(-np.log(np.maximum(of_truth, LEAST_PROBABILITY)), weights=weights))
 
     def prediction(self, scores: np.ndarray) -> np.ndarray:
         return softmax(scores).T
@@ -233,7 +233,7 @@ class Exponential(Loss):
     kind = EXPONENTIAL
 
     def begin(self, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        share = np.clip(np.average(targets, weights=weights), CLOSE_TO_SURE, 1.0 - CLOSE_TO_SURE)
+        share = np.clip(np.average(targets, weights=weights), LEAST_PROBABILITY, 1.0 - LEAST_PROBABILITY)
         return np.array([0.5 * np.log(share / (1.0 - share))])
 
     def value(self, scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> float:
@@ -247,7 +247,7 @@ class Exponential(Loss):
 class Own(Loss):
     """A loss of the user's: a function of prediction and target that returns gradient and hessian.
 
-    Of two classes, the prediction is the score whose logistic function is the share of the second.
+    For two classes, the prediction is the score whose logistic function is the probability of the second.
     """
 
     def __init__(self, function: Callable[..., Any], of_classes: bool) -> None:
@@ -283,10 +283,10 @@ class Own(Loss):
         check_derivatives(gradients, hessians)
 
     def value(self, scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> float:
-        """The mean loss less that of the score which all rows begin with: the gradient summed on the way from there."""
+        """The mean loss minus that of the initial score: the integral of the gradient between the two."""
         way = scores - self.start
         steps = [
-            share * self.derive(self.start + place * way, targets)[0] for place, share in zip(*ON_THE_WAY, strict=True)
+            share * self.derive(self.start + place * way, targets)[0] for place, share in zip(*QUADRATURE, strict=True)
         ]
         return float(np.average((way * np.sum(steps, axis=0))[0], weights=weights))
 
@@ -352,7 +352,7 @@ def logistic(scores: np.ndarray) -> np.ndarray:
 
 
 def softmax(scores: np.ndarray) -> np.ndarray:
-    """Shares of classes by column, from scores by line."""
+    """Class probabilities by column, from scores by row."""
     raised = np.exp(scores - scores.max(axis=0))
     return np.asarray(raised / raised.sum(axis=0))
 
@@ -382,7 +382,7 @@ class NamedLoss:
 
 @dataclass(frozen=True)
 class LossChoices:
-    """What losses take of a learner: the number of classes (0 for numbers), `quantile` and `tweedie_power`."""
+    """The parameters of losses: the number of classes (0 for numbers), `quantile` and `tweedie_power`."""
 
     n_classes: int
     quantile: float = 0.5

@@ -1,4 +1,4 @@
-"""Metrics that are recorded beside the loss, round by round, on the validation set."""
+"""Metrics that are recorded on the validation set after each round."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from treewright.estimators.base import labels_of_classes
 from treewright.estimators.parameters import parameter_error
 from treewright.tree import Target
 
-# Named metrics are functions of scikit-learn of the same name; those of classes that need class shares are marked.
+# Named metrics are functions of scikit-learn of the same name; True for those that need class probabilities.
 CLASS_METRICS = {
     "accuracy_score": False,
     "balanced_accuracy_score": False,
@@ -32,17 +32,17 @@ NUMBER_METRICS = (
 
 @dataclass(frozen=True, eq=False)
 class Metric:
-    """A figure to record: of targets as labels or numbers, predictions of the loss, and weights."""
+    """A metric with a name: a function of targets as labels or numbers, predictions, and weights."""
 
     name: str
     compute: Callable[[np.ndarray, np.ndarray, np.ndarray], float]
 
 
 def read_metrics(eval_metric: Any, target: Target, classes: np.ndarray) -> tuple[Metric, ...]:
-    """The metrics that a user asks for by name or as functions of target and prediction.
+    """The metrics that a user gives by name or as functions of target and prediction.
 
-    A function of a classifier gets classes and class shares in the order of `classes`, of two classes the share of the
-    second; a function of a regressor gets numbers.
+    A function for classes gets the classes and their probabilities in the order of `classes`; with two classes it gets
+    the probability of the second. A function for numbers gets numbers.
     """
     if eval_metric is None:
         return ()

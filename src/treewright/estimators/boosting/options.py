@@ -17,7 +17,7 @@ GROWTHS = ("auto", "best", "level", "oblivious")
 
 
 def read_recipe(learner: Any, max_features: float, n_rows: int, n_classes: int) -> BoostRecipe:
-    """The choices that shape the trees, as far as the learner's parameters tell them."""
+    """The choices of tree growth from the parameters of a learner, every one checked."""
     if not is_whole(learner.max_leaf_nodes, 2):
         raise parameter_error("max_leaf_nodes", learner.max_leaf_nodes, "a whole number of 2 or more")
     if not is_auto(learner.min_samples_leaf) and not is_whole(learner.min_samples_leaf, 1):
@@ -56,7 +56,7 @@ def read_share(name: str, value: Any) -> float:
 
 
 def read_goss(goss: Any, subsample: Any) -> tuple[float, float] | None:
-    """The shares of rows with large gradients and of others that trees are grown from, None for other ways."""
+    """The fractions of rows with large gradients and of others for each tree; None without this sampling."""
     if goss is None or goss is False:
         return None
     pair = (0.2, 0.1) if goss is True else goss
@@ -69,7 +69,7 @@ def read_goss(goss: Any, subsample: Any) -> tuple[float, float] | None:
 
 
 def read_interaction_cst(interaction_cst: Any, columns: tuple[Column, ...]) -> np.ndarray | None:
-    """Which columns may meet on a path, a line per group; columns in no group are one more group."""
+    """Which columns may be used together on a path, a row per group; columns in no group are one more group."""
     if interaction_cst is None:
         return None
     if is_text(interaction_cst, "pairwise", "no_interactions"):
@@ -91,7 +91,7 @@ def read_interaction_cst(interaction_cst: Any, columns: tuple[Column, ...]) -> n
 
 
 def read_start(init_score: Any, training: Training, n_outputs: int) -> np.ndarray | None:
-    """The scores that the rows begin with: [output, row]."""
+    """The initial scores of the rows: [output, row]."""
     if init_score is None:
         return None
     scores = np.asarray(init_score, dtype=np.float64)

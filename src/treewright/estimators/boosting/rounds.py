@@ -1,4 +1,4 @@
-"""The rounds of gradient boosting: gradients, a tree for each output, and a judgement by the validation set."""
+"""The rounds of gradient boosting: gradients, a tree for each output, and early stopping on a validation set."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from treewright.runtime.forms import choose_compiled_form
 from treewright.runtime.interrupts import defer_interrupts
 from treewright.runtime.progress import Tick
 
-# Folds by which the number of rounds is chosen, and the share of the validation set where one judgement is enough.
+# Cross-validation folds for the number of rounds; larger tables have one validation set of this fraction.
 FOLDS = 5
 MOST_ROWS_FOR_FOLDS = 5_000
-HELD_BACK, MOST_HELD_BACK = 0.1, 20_000
+VALIDATION_FRACTION, MOST_VALIDATION_ROWS = 0.1, 20_000
 
-# Codes times outputs from which on parts are boosted by several threads at once.
+# Codes times outputs from which on folds are boosted by several threads at once.
 MIN_WORK_FOR_THREADS = 1 << 13
 
-# Up to so many rows times outputs, all shapes of trees are judged by all folds.
+# Up to this number of rows times outputs, all tree shapes are validated on all folds.
 MOST_ROWS_FOR_ALL_FOLDS = 1_000
 
 
@@ -40,8 +40,8 @@ class Rows:
     codes: np.ndarray  # [column, row]
     targets: np.ndarray  # one per row, or a line per output
     weights: np.ndarray
-    start: np.ndarray | None = None  # [output, row]: scores to begin with, rather than with the same for all rows
-    # The codes of rows to learn from and of the validation set, where those depend on the targets of the former.
+    start: np.ndarray | None = None  # [output, row]: initial scores of the rows, if they are not the same for all
+    # Returns the codes of training and validation rows, where those depend on the targets of the training rows.
     code_apart: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]] | None = None
 
     def __len__(self) -> int:
@@ -52,16 +52,16 @@ class Rows:
         start = None if self.start is None else np.ascontiguousarray(self.start[:, places])
         return Rows(codes, np.ascontiguousarray(self.targets[..., places]), self.weights[places], start)
 
-    def part(self, kept: np.ndarray, held: np.ndarray) -> tuple[Rows, Rows]:
-        """Rows to learn from, and the validation set to judge by."""
-        parts = self.take(kept), self.take(held)
+    def split(self, kept: np.ndarray, held_out: np.ndarray) -> tuple[Rows, Rows]:
+        """The training rows and the validation set."""
+        training, validation = self.take(kept), self.take(held_out)
         if self.code_apart is None:
-            return parts
-        codes = self.code_apart(kept, held)
-        return replace(parts[0], codes=codes[0]), replace(parts[1], codes=codes[1])
+            return training, validation
+        codes = self.code_apart(kept, held_out)
+        return replace(training, codes=codes[0]), replace(validation, codes=codes[1])
 
     def begin(self, loss: Loss) -> np.ndarray:
-        """The score that all rows begin with, per output; 0 if each has one of its own."""
+        """The initial score of all rows, per output; 0 if each row has its own."""
         initial = loss.begin(self.targets, self.weights)
         return initial if self.start is None else np.zeros_like(initial)
 
@@ -80,28 +80,25 @@ class BoostPlan:
     loss: Loss
     bins: Bins
     monotonic_cst: np.ndarray
-    groups: np.ndarray | None  # bool[group, column]: columns that may meet on a path
+    groups: np.ndarray | None  # bool[group, column]: columns that may be used together on a path
     subsample: float
-    goss: tuple[float, float] | None  # shares of the rows with the largest gradients, and of the others
+    goss: tuple[float, float] | None  # fractions of the rows with the largest gradients, and of the others
     colsample_bytree: float
     n_iter_no_change: int
     seed: int
     n_threads: int
-    metrics: tuple[Metric, ...] = ()  # recorded beside the validation loss
-    least_fall: float = 0.0  # what counts as a fall of the loss on the validation set, as a share of it
+    metrics: tuple[Metric, ...] = ()  # recorded with the validation loss
+    least_fall: float = 0.0  # least relative reduction of the validation loss that counts
 
 
 @dataclass(frozen=True, eq=False)
 class Boosted:
-    """What boosting has found.
+    """The result of boosting: for each output the trees of all rounds, and the validation loss after each round."""
 
-    For each output the trees of all rounds, and the loss on the validation set after each.
-    """
-
-    parts: list[list[GrownTrees]]
+    trees: list[list[GrownTrees]]
     curves: np.ndarray  # float64[figure, round]: validation loss, then the metrics
 
-    loss_before: float = np.inf  # on the validation set, before the first round
+    initial_loss: float = np.inf  # on the validation set, before the first round
     was_interrupted: bool = False
 
     @property
@@ -109,32 +106,32 @@ class Boosted:
         return float(self.curves[0].min(initial=np.inf))
 
     def up_to_best(self, at_least: int) -> Boosted:
-        """The rounds up to the least loss on the validation set; none if they only made it larger, and none will do."""
+        """The rounds up to the least validation loss; none if all rounds raised it and `at_least` is 0."""
         best = int(np.argmin(self.curves[0])) + 1 if self.curves.shape[1] else 1
-        if at_least == 0 and self.least_loss >= self.loss_before:
+        if at_least == 0 and self.least_loss >= self.initial_loss:
             best = 0
-        return replace(self, parts=[trees[:best] for trees in self.parts])
+        return replace(self, trees=[trees[:best] for trees in self.trees])
 
 
-class Judge:
-    """Follows the validation set through the rounds."""
+class EarlyStopping:
+    """The validation loss after each round, and when to stop."""
 
-    def __init__(self, held: Rows, loss: Loss, initial: np.ndarray, metrics: Sequence[Metric] = ()) -> None:
-        self.held, self.loss, self.metrics = held, loss, metrics
-        self.codes = np.ascontiguousarray(held.codes.T)
-        self.scores = held.scores(initial)
+    def __init__(self, rows: Rows, loss: Loss, initial: np.ndarray, metrics: Sequence[Metric] = ()) -> None:
+        self.rows, self.loss, self.metrics = rows, loss, metrics
+        self.codes = np.ascontiguousarray(rows.codes.T)
+        self.scores = rows.scores(initial)
         self.figures: list[list[float]] = []  # of each round, the loss first
-        self.loss_before = loss.value(self.scores, held.targets, held.weights)
+        self.initial_loss = loss.value(self.scores, rows.targets, rows.weights)
         self.best, self.round_of_best = np.inf, 0
 
     @property
-    def told(self) -> str:
-        """What to tell of the last round."""
+    def progress_note(self) -> str:
+        """The last and the least validation loss, for the progress bar."""
         return f"loss {self.figures[-1][0]:.5g}, best {self.best:.5g}"
 
-    def look(self, least_fall: float) -> None:
-        """Judge the round."""
-        loss = self.loss.value(self.scores, self.held.targets, self.held.weights)
+    def record(self, least_fall: float) -> None:
+        """Record the figures of a round."""
+        loss = self.loss.value(self.scores, self.rows.targets, self.rows.weights)
         self.figures.append([loss, *self._measure()])
         if loss < self.best - least_fall * abs(self.best) or not np.isfinite(self.best):
             self.best, self.round_of_best = loss, len(self.figures)
@@ -142,8 +139,8 @@ class Judge:
     def _measure(self) -> list[float]:
         if not self.metrics:
             return []
-        predictions, held = self.loss.prediction(self.scores), self.held
-        return [metric.compute(held.targets, predictions, held.weights) for metric in self.metrics]
+        predictions, rows = self.loss.prediction(self.scores), self.rows
+        return [metric.compute(rows.targets, predictions, rows.weights) for metric in self.metrics]
 
     def should_stop(self, n_iter_no_change: int) -> bool:
         return len(self.figures) - self.round_of_best >= n_iter_no_change
@@ -151,8 +148,8 @@ class Judge:
 
 def leaves_in(part: GrownTrees, codes: np.ndarray) -> np.ndarray:
     """The leaf of each coded row in a tree."""
-    at, room = np.empty(len(codes), np.uint32), np.empty(BLOCK, np.uint32)
-    choose_compiled_form()(walk)(codes, 0, len(codes), part.nodes, 0, part.node_set, part.sets, at, room)
+    at, block = np.empty(len(codes), np.uint32), np.empty(BLOCK, np.uint32)
+    choose_compiled_form()(walk)(codes, 0, len(codes), part.nodes, 0, part.node_set, part.sets, at, block)
     return at
 
 
@@ -163,37 +160,37 @@ def boost(
     n_rounds: int,
     tick: Tick,
     *,
-    held: Rows | None = None,
+    validation: Rows | None = None,
     first_round: int = 0,
     keep_on_interrupt: bool = False,
 ) -> Boosted:
-    """Add trees round by round; with the validation set, until their loss has not fallen for a while."""
-    judge = None if held is None else Judge(held, plan.loss, initial, plan.metrics)
-    parts: list[list[GrownTrees]] = [[] for _ in range(plan.loss.n_outputs)]
+    """Add trees round by round; with a validation set, until its loss has not fallen for `n_iter_no_change` rounds."""
+    stopping = None if validation is None else EarlyStopping(validation, plan.loss, initial, plan.metrics)
+    grown: list[list[GrownTrees]] = [[] for _ in range(plan.loss.n_outputs)]
     rounds = Rounds(plan, rows, initial)
     was_interrupted = False
     try:
         for number in range(first_round, first_round + n_rounds):
             with defer_interrupts():
-                for trees, part in zip(parts, rounds.add(number), strict=True):
-                    trees.append(part)
-                if judge is not None:
-                    rounds.booster.add_to(judge.codes, judge.scores)
-                    judge.look(plan.least_fall)
-            tick(1, "" if judge is None else judge.told)
-            if judge is not None and judge.should_stop(plan.n_iter_no_change):
+                for trees, tree in zip(grown, rounds.add(number), strict=True):
+                    trees.append(tree)
+                if stopping is not None:
+                    rounds.booster.add_to(stopping.codes, stopping.scores)
+                    stopping.record(plan.least_fall)
+            tick(1, "" if stopping is None else stopping.progress_note)
+            if stopping is not None and stopping.should_stop(plan.n_iter_no_change):
                 break
     except KeyboardInterrupt:
-        if not keep_on_interrupt or not parts[0]:
+        if not keep_on_interrupt or not grown[0]:
             raise
         was_interrupted = True
     finally:
         with defer_interrupts():
             rounds.booster.close()
-    if judge is None:
-        return Boosted(parts, no_curves(plan), was_interrupted=was_interrupted)
-    curves = np.array(judge.figures).T if judge.figures else no_curves(plan)
-    return Boosted(parts, curves, judge.loss_before, was_interrupted)
+    if stopping is None:
+        return Boosted(grown, no_curves(plan), was_interrupted=was_interrupted)
+    curves = np.array(stopping.figures).T if stopping.figures else no_curves(plan)
+    return Boosted(grown, curves, stopping.initial_loss, was_interrupted)
 
 
 def boost_best(
@@ -203,13 +200,13 @@ def boost_best(
     n_rounds: int,
     tick: Tick,
     *,
-    held: Rows | None = None,
+    validation: Rows | None = None,
     first_round: int = 0,
     keep_on_interrupt: bool = False,
 ) -> tuple[BoostPlan, Boosted]:
-    """Boost by each plan; returns the plan with the least validation loss, and what it found.
+    """Boost with each plan; returns the plan with the least validation loss, and its trees.
 
-    An interrupt that keeps trees keeps the best of those so far, and tries no more plans.
+    After an interrupt that keeps trees, the best plan so far is returned.
     """
     tries: list[tuple[BoostPlan, Boosted]] = []
     for plan in plans:
@@ -220,7 +217,7 @@ def boost_best(
                 initial,
                 n_rounds,
                 tick,
-                held=held,
+                validation=validation,
                 first_round=first_round,
                 keep_on_interrupt=keep_on_interrupt,
             )
@@ -277,7 +274,7 @@ class Rounds:
         return parts
 
     def _derive(self) -> None:
-        """Work out the gradients and hessians of all rows."""
+        """Compute the gradients and hessians of all rows."""
         loss, n_rows = self.plan.loss, len(self.rows)
 
         def fill(first: int, last: int) -> None:
@@ -295,13 +292,13 @@ class Rounds:
         plan = self.plan
         if plan.goss is None:
             return draw_rows(random, len(self.rows), plan.subsample)
-        # As in LightGBM, the first steps are taken with all rows: until then gradients tell little.
+        # As in LightGBM, the first rounds use all rows: gradients carry little information until then.
         if number < 1.0 / plan.recipe.learning_rate:
             return None
         return draw_by_gradient(random, self.gradients, self.hessians, *plan.goss)
 
     def _with_best_leaf_values(self, k: int, part: GrownTrees) -> GrownTrees:
-        """A tree whose leaves give the best answers to what is left of the targets."""
+        """A tree whose leaves have the best values for the residuals of its rows."""
         plan, targets = self.plan, self.rows.targets
         residuals = (targets if targets.ndim == 1 else targets[k]) - self.scores[k]
         leaves = leaves_in(part, self.booster.codes_by_row)
@@ -322,9 +319,9 @@ def draw_rows(random: np.random.Generator, n_rows: int, share: float) -> np.ndar
 def draw_by_gradient(
     random: np.random.Generator, gradients: np.ndarray, hessians: np.ndarray, large: float, small: float
 ) -> np.ndarray:
-    """The rows with the largest gradients, and some of the others, which are weighed up for those not drawn.
+    """Gradient-based one-side sampling (Ke and others 2017).
 
-    Gradient-based one-side sampling (Ke and others 2017).
+    The rows with the largest gradients, and a sample of the others, weighted up for those not drawn.
     """
     n_rows = gradients.shape[1]
     sizes = np.abs(gradients).sum(axis=0)
@@ -343,7 +340,7 @@ def draw_by_gradient(
 
 
 def draw_columns(random: np.random.Generator, n_columns: int, share: float) -> np.ndarray:
-    """Which columns a tree may ask for."""
+    """Which columns a tree may split on."""
     allowed = np.ones(n_columns, dtype=bool)
     if share < 1.0:
         allowed[:] = False
@@ -354,20 +351,19 @@ def draw_columns(random: np.random.Generator, n_columns: int, share: float) -> n
 def choose_plan(
     plans: list[BoostPlan], rows: Rows, most: int, share: float | None, tick: Tick
 ) -> tuple[int, BoostPlan, np.ndarray]:
-    """The plan of the least loss on the validation set, after how many rounds it is, and the loss after each round.
+    """The number of rounds with the least validation loss, its plan, and the loss after each round.
 
-    Without a share to hold back, small tables are judged in five folds, so that every row is kept for validation once;
-    of large ones a tenth is kept for validation. If judging takes long, all but the best plan are judged by the first
-    two folds only.
+    `share` is the fraction of the validation set. With None, small tables are validated in five folds, and large ones
+    on a tenth of the rows. If validation takes long, only the best plan is validated on more than two folds.
     """
-    parts = validation_splits(plans[0], rows, share)
-    n_first = len(parts) if len(rows) * plans[0].loss.n_outputs <= MOST_ROWS_FOR_ALL_FOLDS else min(2, len(parts))
+    splits = validation_splits(plans[0], rows, share)
+    n_first = len(splits) if len(rows) * plans[0].loss.n_outputs <= MOST_ROWS_FOR_ALL_FOLDS else min(2, len(splits))
     if len(plans) == 1:
-        n_first = len(parts)
-    judged = validate_plans([(plan, part) for plan in plans for part in parts[:n_first]], rows, most, tick)
-    curves = [judged[place * n_first : (place + 1) * n_first] for place in range(len(plans))]
+        n_first = len(splits)
+    first = validate_plans([(plan, split) for plan in plans for split in splits[:n_first]], rows, most, tick)
+    curves = [first[place * n_first : (place + 1) * n_first] for place in range(len(plans))]
     best = min(range(len(plans)), key=lambda place: mean_curves(curves[place])[0].min())
-    rest = validate_plans([(plans[best], part) for part in parts[n_first:]], rows, most, tick)
+    rest = validate_plans([(plans[best], split) for split in splits[n_first:]], rows, most, tick)
     mean = mean_curves(curves[best] + rest)
     return int(np.argmin(mean[0])) + 1, plans[best], mean
 
@@ -386,10 +382,10 @@ def no_curves(plan: BoostPlan) -> np.ndarray:
 def validate_plans(
     jobs: list[tuple[BoostPlan, tuple[np.ndarray, np.ndarray]]], rows: Rows, most: int, tick: Tick
 ) -> list[np.ndarray]:
-    """The loss after each round on the validation set, for plans and the rows to learn from and to hold back.
+    """The validation loss after each round, for pairs of a plan and a split into training and validation rows.
 
-    Tables too small to be shared by threads are boosted by several threads at once, each on its own part; the smallest
-    by one, for the threads would wait for each other most of the time.
+    Medium tables are boosted by one thread per split. The smallest are boosted by one thread, because several would
+    wait for each other most of the time. Large tables use all threads within each split.
     """
     stopped = threading.Event()
 
@@ -398,19 +394,20 @@ def validate_plans(
             raise KeyboardInterrupt
         tick(steps, note)
 
-    def judge(job: tuple[BoostPlan, tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
-        plan, (kept, held) = job
-        part, apart = rows.part(kept, held)
+    def validate(job: tuple[BoostPlan, tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+        plan, (kept, held_out) = job
+        training, validation = rows.split(kept, held_out)
         plan = replace(plan, loss=plan.loss.fresh())
-        return boost(plan, part, part.begin(plan.loss), most, tick_or_stop, held=apart).curves
+        initial = training.begin(plan.loss)
+        return boost(plan, training, initial, most, tick_or_stop, validation=validation).curves
 
     work = rows.codes.size * jobs[0][0].loss.n_outputs if jobs else 0
     at_once = work >= MIN_WORK_FOR_THREADS and rows.codes.size < MIN_CODES_FOR_THREADS
     n_threads = jobs[0][0].n_threads if at_once else 1
     if n_threads < 2 or len(jobs) < 2:
-        return [judge(job) for job in jobs]
+        return [validate(job) for job in jobs]
     with ThreadPoolExecutor(n_threads) as pool:
-        futures = [pool.submit(judge, job) for job in jobs]
+        futures = [pool.submit(validate, job) for job in jobs]
         try:
             return [future.result() for future in futures]
         except BaseException:
@@ -420,10 +417,10 @@ def validate_plans(
 
 
 def validation_splits(plan: BoostPlan, rows: Rows, share: float | None) -> list[tuple[np.ndarray, np.ndarray]]:
-    """The rows to learn from and those kept for validation, once or for each fold."""
+    """The training rows and the validation rows, once or for each fold."""
     n_rows = len(rows)
     order = np.random.default_rng(plan.seed & 0xFFFFFFFF).permutation(n_rows)
-    # Neighbours in the order of their targets go to different parts.
+    # Neighbours in the order of their targets go to different folds.
     if rows.targets.ndim == 1:
         order = order[np.argsort(rows.targets[order], kind="stable")]
     if share is not None:
@@ -432,5 +429,5 @@ def validation_splits(plan: BoostPlan, rows: Rows, share: float | None) -> list[
     elif n_rows <= MOST_ROWS_FOR_FOLDS:
         places = [np.arange(fold, n_rows, FOLDS) for fold in range(FOLDS)]
     else:
-        places = [np.arange(0, n_rows, max(round(1.0 / HELD_BACK), -(-n_rows // MOST_HELD_BACK)))]
-    return [(np.sort(np.delete(order, held)), np.sort(order[held])) for held in places]
+        places = [np.arange(0, n_rows, max(round(1.0 / VALIDATION_FRACTION), -(-n_rows // MOST_VALIDATION_ROWS)))]
+    return [(np.sort(np.delete(order, held_out)), np.sort(order[held_out])) for held_out in places]

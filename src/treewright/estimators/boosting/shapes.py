@@ -1,4 +1,4 @@
-"""What "auto" takes for gradient boosting: the size of steps and leaves, and shapes of trees to choose among."""
+"""The meaning of "auto" in gradient boosting: learning rate, size of leaves, and tree shapes to choose from."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from treewright.estimators.parameters import is_auto, parameter_error
 # The learning rate where the number of rounds is given.
 GIVEN_ROUNDS_RATE = 0.1
 
-# Where the number of rounds is chosen, a loss has to fall by this share of it to be worth more rounds.
+# Where the number of rounds is chosen, the loss must fall by this fraction to justify more rounds.
 LEAST_FALL = 0.001
 
-# Oblivious trees have as many leaves as a power of 2, this many levels if not told otherwise, and this many at most.
+# Number of levels of oblivious trees: the default and the maximum.
 OBLIVIOUS_DEPTH, MOST_OBLIVIOUS_DEPTH = 6, 16
 
-# Tables of many rows are boosted with all rows and columns: chance gains little there. Still more have one shape.
+# Larger tables are boosted with all rows and columns, because samples gain little; the largest have one shape.
 MANY_ROWS = 50_000
 MOST_ROWS_FOR_SHAPES = 200_000
 
 
 @dataclass(frozen=True)
 class BoostShape:
-    """How trees are grown, as far as the user leaves it open."""
+    """The choices of tree growth that the user may leave to "auto"."""
 
     growth: str
     min_samples_leaf: int
@@ -36,9 +36,9 @@ class BoostShape:
 
 
 def rate_for(n_rows: int, n_classes: int) -> float:
-    """The learning rate where the number of rounds is chosen: small steps for small tables, where they cost little.
+    """The learning rate where the number of rounds is chosen: small for small tables, which are fast to boost.
 
-    Three classes or more have a tree each in every round. Smaller steps do not answer better there.
+    With three classes or more, every round has a tree per class, and smaller steps do not predict better.
     """
     return 0.05 if n_rows <= MANY_ROWS and n_classes <= 2 else 0.1
 
@@ -53,7 +53,7 @@ def leaf_for(n_rows: int) -> int:
 
 
 def depth_for(growth: str, max_depth: int | None) -> int:
-    """Most tests from the root to a leaf."""
+    """The largest number of splits from the root to a leaf."""
     if growth != "oblivious":
         return 1 << 30 if max_depth is None else int(max_depth)
     if max_depth is not None and max_depth > MOST_OBLIVIOUS_DEPTH:
@@ -62,9 +62,9 @@ def depth_for(growth: str, max_depth: int | None) -> int:
 
 
 def shapes_for(n_rows: int) -> list[BoostShape]:
-    """The shapes to choose among by the loss on the validation set.
+    """The shapes among which the validation loss chooses.
 
-    Trees grown from some of the rows and columns each err in other places, which matters most where rows are few.
+    Trees grown from samples of rows and columns make different errors, which matters most for small tables.
     """
     if n_rows > MOST_ROWS_FOR_SHAPES:
         return [BoostShape("best", leaf_for(n_rows), 1.0, 1.0)]
@@ -74,13 +74,13 @@ def shapes_for(n_rows: int) -> list[BoostShape]:
 
 
 def shape_of(plan: BoostPlan) -> BoostShape:
-    """The shape that a plan has, to go on with it later."""
+    """The shape of a plan, for a later warm start."""
     recipe = plan.recipe
     return BoostShape(recipe.growth, recipe.min_samples_leaf, plan.subsample, recipe.node_share, recipe.learning_rate)
 
 
 def take_shape(plan: BoostPlan, shape: BoostShape, learner: Any) -> BoostPlan:
-    """The plan with a shape, where the learner's parameters leave it open."""
+    """The plan with a shape, for those parameters of the learner that are "auto"."""
     recipe = plan.recipe
     if is_auto(learner.growth):
         depth = depth_for(shape.growth, learner.max_depth)
@@ -91,5 +91,5 @@ def take_shape(plan: BoostPlan, shape: BoostShape, learner: Any) -> BoostPlan:
         recipe = replace(recipe, node_share=shape.node_share)
     if is_auto(learner.learning_rate) and shape.learning_rate is not None:
         recipe = replace(recipe, learning_rate=shape.learning_rate)
-    is_told = plan.goss is not None or not is_auto(learner.subsample)
-    return replace(plan, recipe=recipe, subsample=plan.subsample if is_told else shape.subsample)
+    is_given = plan.goss is not None or not is_auto(learner.subsample)
+    return replace(plan, recipe=recipe, subsample=plan.subsample if is_given else shape.subsample)

@@ -1,4 +1,4 @@
-"""What random forests and extra trees share: fitting, answering, and what can be asked of the trees."""
+"""Shared base of random forests and extra trees: fitting, prediction, proximities and intervals."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ MONOTONIC_CRITERIA = tuple(name for name, criterion in CRITERIA.items() if crite
 # How often a row is drawn is counted in two bytes.
 MOST_DRAWS = 10_000
 
-# What a fitted forest has besides its trees; gone when it is fitted again without them.
+# Attributes of a fitted forest that depend on `oob_score`; removed when it is fitted again without it.
 _OPTIONAL = ("oob_score_", "oob_decision_function_", "oob_prediction_")
 
 
@@ -136,13 +136,13 @@ class ForestLearner(Ensemble, TableLearner):
 
     @property
     def estimators_(self) -> Sequence[Any]:
-        """The trees as fitted learners, made when asked for: `show(model.estimators_[0])` prints the first."""
+        """The trees as fitted estimators, created on access: `show(model.estimators_[0])` prints the first."""
         check_is_fitted(self)
         return Members(self)
 
     @property
     def feature_importances_(self) -> np.ndarray:
-        """The share of each column in all that the splits gained, averaged over the trees."""
+        """The fraction of each column in the total gain of all splits, averaged over the trees."""
         check_is_fitted(self)
         gains = self.forest_.gains
         totals = gains.sum(axis=1, keepdims=True)
@@ -150,13 +150,13 @@ class ForestLearner(Ensemble, TableLearner):
         return shares / shares.sum() if shares.sum() > 0.0 else shares
 
     def proximity(self, X: Any, Z: Any = None) -> np.ndarray:
-        """How alike rows are to the forest: the share of trees in which two rows reach the same leaf.
+        """The proximity of rows: the fraction of trees in which two rows reach the same leaf.
 
         Parameters
         ----------
         X : table
         Z : table or None
-            None compares the rows of X with each other, else each row of X (a line) with each of Z.
+            None compares the rows of X with each other, else each row of X with each row of Z.
         """
         from treewright.estimators.forest.proximity import proximity
 
@@ -164,10 +164,10 @@ class ForestLearner(Ensemble, TableLearner):
         return proximity(leaves, leaves if Z is None else self.apply(Z))
 
     def outlier_scores(self, X: Any, y: Any) -> np.ndarray:
-        """How unlike the other rows of its class (for numbers: all other rows) each row is; above 10 is suspicious.
+        """The outlier score of each row within its class (for numbers: within all rows); above 10 is suspicious.
 
-        Breiman's measure: the inverse of the sum of squared proximities to them, taken from the median of the class and
-        divided by the median deviation from it.
+        Breiman's measure: the inverse of the sum of squared proximities, minus its median in the class, divided by the
+        median absolute deviation.
         """
         from treewright.estimators.forest.proximity import outlier_scores
 
@@ -188,7 +188,7 @@ class ForestLearner(Ensemble, TableLearner):
         return forest.predictions(forest.code(values, self.n_jobs), majority=self._by_majority(), n_jobs=self.n_jobs)
 
     def member_predictions(self, X: Any) -> np.ndarray:
-        """What every single tree answers: trees, rows, and for classes their shares by `classes_`."""
+        """The predictions of each tree: [tree, row], and for classes probabilities in the order of `classes_`."""
         check_is_fitted(self)
         values = self._read_rows(X)
         if isinstance(self.forest_, Forest):
@@ -199,21 +199,21 @@ class ForestLearner(Ensemble, TableLearner):
         return False
 
     def _balances_bags(self) -> bool:
-        """Shall the classes weigh the same in each tree's sample?"""
+        """Whether the classes have the same total weight in each tree's sample."""
         return is_text(self.class_weight, "balanced_subsample")
 
     def _check_choices(self) -> None:
-        """Refuse choices that make no sense before any work is done."""
+        """Check the parameters before any work is done."""
         check_progress(self.progress)
         for name in ("bootstrap", "warm_start", "quantiles"):
             if not isinstance(getattr(self, name, False), bool | np.bool_):
                 raise parameter_error(name, getattr(self, name), "True or False")
         if not callable(self.oob_score) and not isinstance(self.oob_score, bool | np.bool_):
-            raise parameter_error("oob_score", self.oob_score, "True, False or a function of truth and answers")
+            raise parameter_error("oob_score", self.oob_score, "True, False or a function of target and prediction")
         self._by_majority()
 
     def _single_tree(self) -> Any:
-        """The kind of tree that the forest is made of, as a learner."""
+        """The tree learner of the forest, with the parameters that both have."""
         shared = set(self._tree_learner().get_params()) & set(self.get_params(deep=False))
         parameters = {name: getattr(self, name) for name in shared if name not in ("random_state", "n_jobs")}
         if self._balances_bags():
@@ -224,7 +224,7 @@ class ForestLearner(Ensemble, TableLearner):
         return self._tree_learner(**parameters)
 
     def _shapes(self, n_columns: int) -> list[Shape]:
-        """What to choose among: for each "auto" all that is offered, the usual first."""
+        """The shapes that "auto" chooses from, the default first."""
         columns, leaves = [self.max_features], [self.min_samples_leaf]
         if is_auto(self.max_features):
             columns = list(dict.fromkeys(self._offered_columns(n_columns)))
@@ -233,7 +233,7 @@ class ForestLearner(Ensemble, TableLearner):
         return [Shape(number, size) for number in columns for size in leaves]
 
     def _shape_of_more(self) -> Shape:
-        """The shape of trees that are added to others: as those have it, unless something else is asked for."""
+        """The shape of trees that a warm start adds: that of the earlier trees, unless parameters are given."""
         earlier = self.shape_
         return Shape(
             earlier.max_features if is_auto(self.max_features) else self.max_features,
@@ -263,7 +263,7 @@ class ForestLearner(Ensemble, TableLearner):
         size = self.max_samples
         if not self.bootstrap:
             if self.oob_score:
-                raise ValueError("oob_score needs rows that a tree has not seen; set bootstrap=True")
+                raise ValueError("oob_score needs rows that a tree was not fitted to; set bootstrap=True")
             if size is not None:
                 raise ValueError("max_samples is the size of a bootstrap sample; set bootstrap=True, or leave it None")
             return Bagging()
@@ -298,13 +298,13 @@ class ForestLearner(Ensemble, TableLearner):
     def _predict_out_of_bag(
         self, forest: Forest | TreeList, rows: np.ndarray, training: Training, plan: ForestPlan
     ) -> np.ndarray | None:
-        """What the trees that have not seen a row answer for it, NaN where all have seen it."""
+        """The out-of-bag predictions of each row, NaN where every tree was fitted to the row."""
         if not self.oob_score:
             return None
         bags = bags_of(plan, len(forest), len(training.y))
         predictions = forest.predictions(rows, majority=self._by_majority(), bags=bags, n_jobs=self.n_jobs)
         if np.isnan(predictions[:, 0]).all():
-            raise ValueError("every tree has seen every row, so there is nothing out of bag; grow more trees")
+            raise ValueError("every tree was fitted to every row, so no row is out of bag; grow more trees")
         return predictions
 
     def _keep_out_of_bag(self, predictions: np.ndarray | None, rows: np.ndarray, training: Training) -> None:
@@ -319,7 +319,7 @@ class ForestLearner(Ensemble, TableLearner):
 
 
 class ForestClassifier(ClassPredictions, ForestLearner):
-    """A forest that answers with a class."""
+    """Shared base of the forests for classes."""
 
     _criteria: ClassVar[tuple[str, ...]] = CLASS_CRITERIA
     _tree_learner: ClassVar[type] = DecisionTreeClassifier
@@ -350,7 +350,7 @@ class ForestClassifier(ClassPredictions, ForestLearner):
 
 
 class ForestRegressor(NumberPredictions, ForestLearner):
-    """A forest that answers with a number."""
+    """Shared base of the forests for numbers."""
 
     _criteria: ClassVar[tuple[str, ...]] = NUMBER_CRITERIA
     _tree_learner: ClassVar[type] = DecisionTreeRegressor
@@ -365,8 +365,8 @@ class ForestRegressor(NumberPredictions, ForestLearner):
     def predict_quantiles(self, X: Any, quantiles: Any = (0.1, 0.5, 0.9)) -> np.ndarray:
         """Quantiles of the target given a row: a column each (Meinshausen 2006).
 
-        A training row counts for a new row as often as both reach the same leaf, each leaf's rows sharing one vote of
-        its tree. Fit with `quantiles=True`, which keeps the target and the leaf of each training row.
+        A training row has a weight for a new row in every tree where both reach the same leaf; the rows of a leaf share
+        one unit of weight. Fit with `quantiles=True`, which keeps the target and the leaf of each training row.
         """
         from treewright.estimators.forest.quantiles import weighted_quantiles
 
@@ -378,10 +378,10 @@ class ForestRegressor(NumberPredictions, ForestLearner):
         )
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> np.ndarray:
-        """Two columns, between which the target of a row lies with this probability, from the out-of-bag errors.
+        """The lower and upper limit of an interval that has the target of a row with this probability.
 
-        The errors that trees make on rows they have not seen are taken as they are: the interval is as wide everywhere.
-        Fit with `oob_score=True`. For intervals that follow the spread of the data see `predict_quantiles`.
+        The width is that of the out-of-bag errors, and the same for all rows. Fit with `oob_score=True`. For intervals
+        whose width depends on the row see `predict_quantiles`.
         """
         if not is_real(coverage) or not 0.0 < coverage < 1.0:
             raise parameter_error("coverage", coverage, "a share between 0 and 1")
@@ -411,7 +411,7 @@ class ForestRegressor(NumberPredictions, ForestLearner):
 
 
 class Members(Sequence[Any]):
-    """The trees of a fitted forest as single learners, made when they are asked for."""
+    """The trees of a fitted forest as single learners, created on access."""
 
     def __init__(self, forest: ForestLearner) -> None:
         self._forest = forest
@@ -432,7 +432,7 @@ class Members(Sequence[Any]):
 
 
 def count_draws(name: str, size: Any, n_rows: int) -> int:
-    """How many rows to draw: all, a number of them, or a share, which may be more than 1."""
+    """The number of rows to draw, from a number, or a fraction that may be above 1, or None for all."""
     if size is None:
         return n_rows
     wanted = "a whole number of rows, a share of them above 0.0, or None for all"
@@ -448,7 +448,7 @@ def count_draws(name: str, size: Any, n_rows: int) -> int:
 
 
 def read_monotonic_cst(monotonic_cst: Any, columns: tuple[Column, ...]) -> np.ndarray:
-    """Per column 1 if the answer must rise with it, -1 if it must fall, 0 if it may do as it likes.
+    """The monotonic constraint of each column: 1 rising, -1 falling, 0 none.
 
     >>> from treewright.table.column import Kind
     >>> read_monotonic_cst({"rooms": 1}, (Column("rooms", Kind.NUMERIC), Column("age", Kind.NUMERIC)))
@@ -484,7 +484,7 @@ def read_monotonic_cst(monotonic_cst: Any, columns: tuple[Column, ...]) -> np.nd
 
 
 def _joined(earlier: Forest | TreeList, later: Forest | TreeList) -> Forest | TreeList:
-    """Trees added to a forest; both must come from the same table."""
+    """A forest with more trees; both must be from the same table."""
     if earlier.columns == later.columns and earlier.target == later.target:
         if isinstance(earlier, TreeList) and isinstance(later, TreeList):
             return earlier.with_more(later)
@@ -494,7 +494,7 @@ def _joined(earlier: Forest | TreeList, later: Forest | TreeList) -> Forest | Tr
 
 
 def _in_all_rows(predictions: np.ndarray, training: Training) -> np.ndarray:
-    """Answers for all rows of the user's table, NaN for those that weigh nothing."""
+    """Predictions for all rows of the user's table, NaN for those of weight 0."""
     if training.kept is None:
         return predictions
     spread = np.full((len(training.kept), predictions.shape[1]), np.nan)

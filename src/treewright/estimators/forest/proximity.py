@@ -1,4 +1,4 @@
-"""How alike rows are to a forest, and which rows are unlike all others."""
+"""Proximities of rows in a forest, and outlier scores."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MOST_CELLS = 1 << 29
 
 
 def proximity(leaves: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """The share of trees in which a row (a line) and another row (a column) reach the same leaf.
+    """The fraction of trees in which a row of `leaves` and a row of `others` reach the same leaf.
 
     >>> proximity(np.array([[0, 1], [0, 2]]), np.array([[0, 1]]))
     array([[1. ],
@@ -27,7 +27,7 @@ def proximity(leaves: np.ndarray, others: np.ndarray) -> np.ndarray:
 
 
 def outlier_scores(leaves: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    """How unlike the other rows of its group each row is (Breiman): above 10 is suspicious."""
+    """Breiman's outlier score of each row within its group; above 10 is suspicious."""
     scores = np.zeros(len(leaves))
     for group in np.unique(groups):
         members = np.flatnonzero(groups == group)

@@ -8,7 +8,7 @@ import numpy as np
 
 from treewright.estimators.parameters import is_real, parameter_error
 
-# Rows whose weights on all training rows are worked out at once.
+# Rows whose weights on all training rows are computed at once.
 ROWS_AT_ONCE = 256
 
 
@@ -44,17 +44,17 @@ def _block(
     for tree in range(leaves.shape[1]):
         same = leaves[:, tree][:, None] == training_leaves[:, tree][None, :]
         total = totals[starts[tree] + leaves[:, tree]]
-        # A leaf that only rows outside the training table reach has no vote.
+        # A leaf without training rows has no weight.
         shares += same * (weights / np.where(total > 0.0, total, 1.0)[:, None])
     passed = np.cumsum(shares, axis=1)
     passed /= passed[:, -1:]
-    # Rows that share no leaf have no part in it, not even in the least.
+    # Training rows of weight 0 are no quantile, not even the lowest.
     places = np.stack([((passed < quantile - 1e-12) | (passed <= 0.0)).sum(axis=1) for quantile in wanted], axis=1)
     return target[np.minimum(places, len(target) - 1)]
 
 
 def read_quantiles(quantiles: Any) -> np.ndarray:
-    """Shares between 0 and 1."""
+    """Probabilities between 0 and 1."""
     given = [quantiles] if is_real(quantiles) else list(quantiles)
     if not given:
         raise ValueError("quantiles is empty; give shares between 0 and 1")

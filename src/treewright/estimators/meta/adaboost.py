@@ -1,4 +1,4 @@
-"""AdaBoost: each member looks harder at the rows that those before it got wrong."""
+"""AdaBoost: each member is fitted with more weight on the rows that the members before it predict wrongly."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from treewright.estimators.base import Ensemble, TableLearner, Training, labels_of_classes, read_table, read_training
 from treewright.estimators.meta.preparing import has_text_or_missing, prepared
 from treewright.estimators.missing_values import refuse_missing, refuse_unseen
+from treewright.estimators.parameter_docs import documented
 from treewright.estimators.parameters import check_progress, is_real, is_text, is_whole, parameter_error
 from treewright.estimators.single import DecisionTreeClassifier, DecisionTreeRegressor
 from treewright.estimators.single.base import TreeLearner, adopt, specification
@@ -26,51 +27,51 @@ from treewright.table.selection import open_rows
 
 LOSSES = ("linear", "square", "exponential")
 
-# Stages keep the weights of all rows as long as these are at most so many numbers: 8 MB.
+# Stages keep the weights of all rows up to this number of weights: 8 MB.
 MOST_WEIGHTS_KEPT = 1 << 20
 
-# No weight becomes smaller than that: a row that has counted goes on counting.
+# No positive weight becomes smaller, so no row is lost.
 LEAST_WEIGHT = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, eq=False)
 class Stage:
-    """What one round of boosting did.
+    """One round of boosting.
 
     Parameters
     ----------
     number : int
         1 for the first.
     error : float
-        The share of the weight that the member got wrong; for numbers the weighted mean of its losses.
-    say : float
-        What the member's vote counts.
+        The fraction of the weight that the member predicts wrongly; for numbers the weighted mean of its losses.
+    weight : float
+        The weight of the member in the vote.
     total : float
-        The sum of the changed weights; dividing by it makes them add up to 1 again.
+        The sum of the changed row weights, by which they are divided.
     weights : ndarray or None
-        The weight of each row after that; None where all stages together would keep more than a million numbers.
+        The weight of each row after the division; None if all stages have more than a million row weights.
     """
 
     number: int
     error: float
-    say: float
+    weight: float
     total: float
     weights: np.ndarray | None
 
     def __str__(self) -> str:
-        return f"{self.number:>5}  {self.error:<8.4f}  {self.say:<8.4f}  {self.total:<8.4f}"
+        return f"{self.number:>5}  {self.error:<8.4f}  {self.weight:<8.4f}  {self.total:<8.4f}"
 
 
 class StageList(list[Stage]):
     """The stages, printed one per line.
 
     >>> StageList([Stage(1, 0.3, 0.8473, 1.4, None)])
-    stage  error     say       total of weights
+    stage  error     weight    total of weights
         1  0.3000    0.8473    1.4000
     """
 
     def __repr__(self) -> str:
-        lines = ["stage  error     say       total of weights", *map(str, self)]
+        lines = ["stage  error     weight    total of weights", *map(str, self)]
         return "\n".join(line.rstrip() for line in lines)
 
     __str__ = __repr__
@@ -78,17 +79,17 @@ class StageList(list[Stage]):
 
 @dataclass(frozen=True, eq=False)
 class Members:
-    """What boosting found: attributes of a fitted model, set together at the end."""
+    """The members and stages of a fitted model."""
 
     estimators: list[Any]
     stages: StageList
 
 
 class TreeSource:
-    """Members that are trees of this library: the table is read once, each member grows from it with other weights."""
+    """The training data of trees of this library: the table is read once, and weighted anew for each member."""
 
     def __init__(self, base: TreeLearner, X: Any, y: Any, weights: np.ndarray) -> None:
-        specification(base, seed=0)  # what is wrong with its parameters is said before any work is done
+        specification(base, seed=0)  # checks the parameters before any work is done
         self.table = read_table(base, X)
         self.training = read_training(base, self.table, y, weights)
         self.kept = weights > 0.0
@@ -99,11 +100,11 @@ class TreeSource:
         self.rows = np.ascontiguousarray(self.training.values)
 
     def fit(self, member: TreeLearner, weights: np.ndarray) -> np.ndarray:
-        """Grow the member, and tell what it answers for each row."""
+        """Grow the member, and return its prediction for each row."""
         return self._fit(member, replace(self.training, weights=as_rows(weights)[self.kept]))
 
     def fit_sample(self, member: TreeLearner, sample: np.ndarray) -> np.ndarray:
-        """The same from a sample of the rows: one that was drawn twice weighs twice as much."""
+        """Grow the member from a sample of the rows; a row that was drawn twice has twice the weight."""
         counts = np.bincount(sample, minlength=len(self.kept))[self.kept].astype(np.float64)
         drawn = np.flatnonzero(counts)
         return self._fit(member, replace(self.training, weights=counts).rows(drawn))
@@ -111,14 +112,14 @@ class TreeSource:
     def _fit(self, member: TreeLearner, training: Training) -> np.ndarray:
         fitted = specification(member).fit(training)
         adopt(member, fitted, training.classes, self.column_names, self.n_features)
-        # Rows without weight are not looked at; any answer will do.
+        # The predictions of rows without weight are not used.
         everywhere = np.zeros(len(self.kept), dtype=np.intp if training.target.is_classes else np.float64)
         everywhere[self.kept] = predictions_in_values(member, self.rows)
         return everywhere
 
 
 class EstimatorSource:
-    """Members of any other kind: they get the table as it is."""
+    """The training data of other estimators, which get the table unchanged."""
 
     n_features: int | None = None
     names: np.ndarray | None = None
@@ -144,13 +145,13 @@ class EstimatorSource:
 
 
 def as_rows(weights: np.ndarray) -> np.ndarray:
-    """The weights with a mean of 1 where they are above 0: some trees count them as rows, as C4.5 at least does."""
+    """The weights with a mean of 1 where they are above 0, because C4.5 counts them as rows."""
     counted = weights[weights > 0.0]
     return weights * (len(counted) / counted.sum())
 
 
 def predictions_in_values(member: TreeLearner, values: np.ndarray) -> np.ndarray:
-    """What a tree answers for rows that have been read: the place of a class in `classes_`, or a number."""
+    """The predictions of a tree for rows that have been read: positions in `classes_`, or numbers."""
     from treewright.tree.descent import predictions_of
 
     predictions = predictions_of(member.tree_, values)
@@ -162,7 +163,7 @@ def predictions_in_values(member: TreeLearner, values: np.ndarray) -> np.ndarray
 
 
 def predictions_in_codes(member: Any, X: Any, classes: np.ndarray) -> np.ndarray:
-    """What any estimator answers: the place of a class in `classes`, or a number."""
+    """The predictions of any estimator: positions in `classes`, or numbers."""
     predictions = np.asarray(member.predict(X))
     return np.searchsorted(classes, predictions) if len(classes) else predictions
 
@@ -182,7 +183,7 @@ def seeded(base: Any, random: np.random.RandomState) -> Any:
 
 
 class AdaBoost(Ensemble, MetaEstimatorMixin, BaseEstimator):
-    """What boosting of classes and of numbers shares."""
+    """Shared base of AdaBoost for classes and for numbers."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the members one after the other.
@@ -194,7 +195,7 @@ class AdaBoost(Ensemble, MetaEstimatorMixin, BaseEstimator):
         y : one value per row
             The target.
         sample_weight : one number per row, a single number or None
-            Where the weights start; None gives all rows the same. A row of weight 0 is left out.
+            Initial weights of the rows; None gives all rows the same weight. A row of weight 0 is left out.
         """
         base = self._check_parameters()
         targets, classes = self._read_target(y)
@@ -213,7 +214,7 @@ class AdaBoost(Ensemble, MetaEstimatorMixin, BaseEstimator):
 
     @abstractmethod
     def _read_target(self, y: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Answers, and the classes that they are labels of; no classes for numbers."""
+        """The targets, and the classes if they are labels."""
 
     @abstractmethod
     def _default(self) -> TreeLearner: ...
@@ -228,10 +229,10 @@ class AdaBoost(Ensemble, MetaEstimatorMixin, BaseEstimator):
         weights: np.ndarray,
         random: np.random.RandomState,
     ) -> tuple[float, float, np.ndarray]:
-        """Fit the member: its error, its say, and the weights after it, not yet divided by their sum."""
+        """Fit the member; returns its error, its weight, and the row weights before normalisation."""
 
     def _check_parameters(self) -> Any:
-        """The base estimator, after all parameters made sense."""
+        """Check all parameters; returns the base estimator."""
         if not is_whole(self.n_estimators, 1):
             raise parameter_error("n_estimators", self.n_estimators, "a whole number of 1 or more")
         if not is_real(self.learning_rate) or self.learning_rate <= 0.0:
@@ -262,8 +263,8 @@ class AdaBoost(Ensemble, MetaEstimatorMixin, BaseEstimator):
         for number in range(1, self.n_estimators + 1):
             weights = np.where(counts, np.maximum(weights, LEAST_WEIGHT), 0.0)
             member = seeded(base, random)
-            error, say, changed = self._round(source, member, y, n_classes, weights, random)
-            is_useless = not say > 0.0
+            error, weight, changed = self._round(source, member, y, n_classes, weights, random)
+            is_useless = not weight > 0.0
             if is_useless and members:
                 break
             total = float(changed.sum())
@@ -271,7 +272,7 @@ class AdaBoost(Ensemble, MetaEstimatorMixin, BaseEstimator):
             weights = changed / total if is_finite else changed
             members.append(member)
             kept = weights if keeps_weights else None
-            stages.append(Stage(number, error, 1.0 if is_useless else say, total, kept))
+            stages.append(Stage(number, error, 1.0 if is_useless else weight, total, kept))
             tick(1)
             if is_useless:
                 self._warn_of_error(error)
@@ -287,8 +288,8 @@ class AdaBoost(Ensemble, MetaEstimatorMixin, BaseEstimator):
 
     def _warn_of_error(self, error: float) -> None:
         warnings.warn(
-            f"the first member has an error of {error:.3f}, too large for others to build on, so that "
-            "it answers alone; give a stronger estimator, such as a deeper tree",
+            f"the first member has an error of {error:.3f}, too large to boost, so it is "
+            "the only member; give a stronger estimator, such as a deeper tree",
             stacklevel=2,
         )
 
@@ -303,13 +304,13 @@ class AdaBoost(Ensemble, MetaEstimatorMixin, BaseEstimator):
         if source.names is not None:
             self.feature_names_in_ = source.names
         self.stages_ = found.stages
-        self.estimator_weights_ = np.array([stage.say for stage in found.stages])
+        self.estimator_weights_ = np.array([stage.weight for stage in found.stages])
         self.estimator_errors_ = np.array([stage.error for stage in found.stages])
         self.estimators_ = found.estimators
 
     @property
     def feature_importances_(self) -> np.ndarray:
-        """The share of each column in what the members gained, each member counting by its say."""
+        """The mean of the members' importances, weighted by `estimator_weights_`."""
         check_is_fitted(self)
         if not all(hasattr(member, "feature_importances_") for member in self.estimators_):
             raise AttributeError(f"{type(self.estimators_[0]).__name__} has no feature_importances_")
@@ -317,12 +318,12 @@ class AdaBoost(Ensemble, MetaEstimatorMixin, BaseEstimator):
         return np.average(by_member, axis=0, weights=self.estimator_weights_)
 
     def member_predictions(self, X: Any) -> np.ndarray:
-        """What each member answers for each row, in the user's own classes."""
+        """The prediction of each member for each row, in the user's classes."""
         predictions = np.array(list(self._predictions_in_turn(X)))
         return self.classes_[predictions] if is_classifier(self) else predictions
 
     def _predictions_in_turn(self, X: Any) -> Iterator[np.ndarray]:
-        """What one member after the other answers: numbers, or places in `classes_`; trees share one reading of X."""
+        """The predictions of the members in turn: numbers, or positions in `classes_`; trees read X once."""
         check_is_fitted(self)
         first = self.estimators_[0]
         if reads_once(first):
@@ -354,43 +355,14 @@ class AdaBoost(Ensemble, MetaEstimatorMixin, BaseEstimator):
         return tags
 
 
+@documented("meta", "adaboost", "classes")
 class AdaBoostClassifier(ClassifierMixin, AdaBoost):
-    """Boosted classifiers (AdaBoost, in the form SAMME for any number of classes).
+    """AdaBoost for classes, in the SAMME form for any number of classes.
 
-    All rows start with the same weight. Each round fits a member to the weighted rows and finds its error: the share
-    of the weight that it gets wrong. Its say in the vote is `learning_rate * (log((1 - error) / error) + log(K - 1))`
-    with K classes. The weights of the rows it got wrong are multiplied by exp(say), then all are divided by their sum.
-
-    Parameters
-    ----------
-    estimator : classifier or None, default=None
-        What to boost; None is a tree with one split. Give a deeper tree, `DecisionTreeClassifier(max_depth=3)`, where
-        columns matter only together. Any classifier of scikit-learn with `sample_weight` will do; from trees of this
-        library the table is read once, and has text and missing values as it is.
-    n_estimators : int, default=50
-        Most members. Boosting ends before when a member makes no error, or is no better than guessing. Raise it
-        together with a lower `learning_rate`.
-    learning_rate : float, default=1.0
-        What the say of each member is multiplied by. Lower it for noisy data, and take more members.
-    random_state : int, RandomState or None, default=None
-        Seed of the members, if they are random; the stumps of the default are not.
-    progress : bool or None, default=None
-        Whether to show how far boosting is once it takes more than two seconds; None does in terminals and notebooks.
-
-    Attributes
-    ----------
-    stages_ : StageList
-        What each round did: its error, its say, the sum of the weights before they were divided by it, and the weights.
-    estimators_ : list of classifiers
-        The members.
-    estimator_weights_, estimator_errors_ : ndarray
-        Say and error of each of them.
-    classes_ : ndarray
-        The classes in ascending order.
-    n_classes_, n_features_in_, feature_names_in_
-        Number of classes, number and names of the columns.
-    feature_importances_ : ndarray
-        The share of each column in what the members gained.
+    All rows start with the same weight. Each round fits a member to the weighted rows and computes its error, the
+    fraction of the weight that it misclassifies. With K classes, the weight of the member in the vote is
+    `weight = learning_rate * (log((1 - error) / error) + log(K - 1))`. The weights of the misclassified rows are
+    multiplied by exp(weight); then all row weights are divided by their sum.
 
     References
     ----------
@@ -402,7 +374,7 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
     >>> from treewright import AdaBoostClassifier
     >>> model = AdaBoostClassifier(n_estimators=2).fit({"x": [1, 2, 3, 4, 5]}, ["a", "a", "b", "a", "a"])
     >>> model.stages_
-    stage  error     say       total of weights
+    stage  error     weight    total of weights
         1  0.2000    1.3863    1.6000
         2  0.2500    1.0986    1.5000
     >>> model.stages_[0].weights
@@ -427,11 +399,11 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
         self.progress = progress
 
     def predict(self, X: Any) -> np.ndarray:
-        """The class with the most say among the members' votes."""
+        """The class with the highest weight in the vote."""
         return self._named(self._votes(X))
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """How likely each class is, in the order of `classes_`: the softmax of the votes (Zhu et al., equation 15)."""
+        """The class probabilities, in the order of `classes_`: the softmax of the votes (Zhu et al., equation 15)."""
         return self._shares(self._votes(X))
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
@@ -446,41 +418,41 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
         return self._decision(self._votes(X))
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
-        """What `predict` would say after one stage, after two, .."""
+        """The result of `predict` after each stage."""
         return map(self._named, self._staged_votes(X))
 
     def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
-        """What `predict_proba` would say after one stage, after two, .."""
+        """The result of `predict_proba` after each stage."""
         return map(self._shares, self._staged_votes(X))
 
     def staged_decision_function(self, X: Any) -> Iterator[np.ndarray]:
-        """What `decision_function` would say after one stage, after two, .."""
+        """The result of `decision_function` after each stage."""
         return map(self._decision, self._staged_votes(X))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of rows whose class is predicted right."""
+        """The accuracy: the fraction of rows whose class is predicted correctly."""
         labels, classes = read_classes(y)
         return float(super().score(X, classes[labels], sample_weight))
 
     def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
-        """The share of rows that are predicted right after one stage, after two, .."""
+        """The accuracy after each stage."""
         labels, classes = read_classes(y)
         weights = read_weights(sample_weight, len(labels))
         for predicted in self.staged_predict(X):
             yield float(np.average(predicted == classes[labels], weights=weights))
 
     def _staged_votes(self, X: Any) -> Iterator[np.ndarray]:
-        """For each row and class: the say for it less that against it, as a share of all say; stage by stage."""
+        """The weight for each class minus that against it, divided by the total weight; after each stage."""
         check_is_fitted(self)
         n_others = max(self.n_classes_ - 1, 1)
-        say_so_far = 0.0
+        total = 0.0
         votes: np.ndarray | None = None
-        for predictions, say in zip(self._predictions_in_turn(X), self.estimator_weights_, strict=True):
+        for predictions, weight in zip(self._predictions_in_turn(X), self.estimator_weights_, strict=True):
             votes = np.zeros((len(predictions), self.n_classes_)) if votes is None else votes
-            votes -= say / n_others
-            votes[np.arange(len(predictions)), predictions] += say + say / n_others
-            say_so_far += say
-            yield votes / say_so_far
+            votes -= weight / n_others
+            votes[np.arange(len(predictions)), predictions] += weight + weight / n_others
+            total += weight
+            yield votes / total
 
     def _votes(self, X: Any) -> np.ndarray:
         *_, last = self._staged_votes(X)
@@ -506,7 +478,7 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
         base = super()._check_parameters()
         if not has_fit_parameter(base, "sample_weight"):
             raise ValueError(
-                f"{type(base).__name__} doesn't support sample_weight, by which boosting tells it what to look at; "
+                f"{type(base).__name__} doesn't support sample_weight, which boosting needs; "
                 "give an estimator that does"
             )
         return base
@@ -526,51 +498,23 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
             return 0.0, 1.0, weights
         if error >= 1.0 - 1.0 / n_classes:
             return error, 0.0, weights
-        say = self.learning_rate * (np.log((1.0 - error) / error) + np.log(n_classes - 1.0))
+        weight = self.learning_rate * (np.log((1.0 - error) / error) + np.log(n_classes - 1.0))
         with np.errstate(over="ignore"):
-            return error, float(say), weights * np.exp(say * is_wrong)
+            return error, float(weight), weights * np.exp(weight * is_wrong)
 
 
+@documented("meta", "adaboost", "numbers")
 class AdaBoostRegressor(RegressorMixin, AdaBoost):
-    """Boosted regressors (AdaBoost.R2).
+    """AdaBoost for numbers (AdaBoost.R2).
 
     Each round draws as many rows as the table has, with replacement and by weight, and fits a member to them. The loss
-    L of every row is its absolute error as a share of the largest; the error is the weighted mean of the losses. With
-    `beta = error / (1 - error)` the member's say is `learning_rate * log(1 / beta)`, and each weight is multiplied by
-    `beta ** (learning_rate * (1 - L))`, so that rows with small losses count less. The model answers with the median of
-    the members' answers, each counting by its say.
+    L of a row is its absolute error divided by the largest one; the error is the weighted mean of the losses. With
+    `beta = error / (1 - error)`, the weight of the member is `learning_rate * log(1 / beta)`. Each row weight is
+    multiplied by `beta ** (learning_rate * (1 - L))`, so rows with small losses count less. The model predicts the
+    weighted median of the members' predictions.
 
-    With the same estimator of scikit-learn and the same `random_state`, members and answers are those of scikit-learn's
-    AdaBoostRegressor. Trees of this library get rows that were drawn twice as rows of weight 2.
-
-    Parameters
-    ----------
-    estimator : regressor or None, default=None
-        What to boost; None is a tree of depth 3. Any regressor of scikit-learn will do; from trees of this library the
-        table is read once, and has text and missing values as it is.
-    n_estimators : int, default=50
-        Most members. Boosting ends before when a member makes no error, or an error of a half or more.
-    learning_rate : float, default=1.0
-        How much each member changes the weights. Lower it for noisy data, and take more members.
-    loss : {"linear", "square", "exponential"}, default="linear"
-        L itself, its square, or 1 - exp(-L). The square forgives small errors, the exponential forgives large ones.
-    random_state : int, RandomState or None, default=None
-        Seed of the samples, and of the members if they are random.
-    progress : bool or None, default=None
-        Whether to show how far boosting is once it takes more than two seconds; None does in terminals and notebooks.
-
-    Attributes
-    ----------
-    stages_ : StageList
-        What each round did: its error, its say, the sum of the weights before they were divided by it, and the weights.
-    estimators_ : list of regressors
-        The members.
-    estimator_weights_, estimator_errors_ : ndarray
-        Say and error of each of them.
-    n_features_in_, feature_names_in_
-        Number and names of the columns.
-    feature_importances_ : ndarray
-        The share of each column in what the members gained.
+    With the same estimator of scikit-learn and the same `random_state`, members and predictions are those of
+    scikit-learn's AdaBoostRegressor. Trees of this library get a row that was drawn twice as a row of weight 2.
 
     References
     ----------
@@ -603,20 +547,20 @@ class AdaBoostRegressor(RegressorMixin, AdaBoost):
         self.progress = progress
 
     def predict(self, X: Any) -> np.ndarray:
-        """The weighted median of the members' answers."""
+        """The weighted median of the members' predictions."""
         return self._median(np.array(list(self._predictions_in_turn(X))))
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
-        """What `predict` would say after one stage, after two, .."""
+        """The result of `predict` after each stage."""
         predictions = np.array(list(self._predictions_in_turn(X)))
         return (self._median(predictions[: stage + 1]) for stage in range(len(predictions)))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The coefficient of determination: 1 is perfect, 0 as good as the mean."""
+        """The coefficient of determination: 1 is perfect, 0 is as good as predicting the mean."""
         return float(super().score(X, read_numbers(y), sample_weight))
 
     def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
-        """The coefficient of determination after one stage, after two, .."""
+        """The coefficient of determination after each stage."""
         from sklearn.metrics import r2_score
 
         numbers = read_numbers(y)
@@ -624,10 +568,10 @@ class AdaBoostRegressor(RegressorMixin, AdaBoost):
             yield float(r2_score(numbers, predicted, sample_weight=sample_weight))
 
     def _median(self, predictions: np.ndarray) -> np.ndarray:
-        """Of the answers in ascending order, the first at which half of all say is reached."""
+        """The weighted median: the first prediction in ascending order at which half of the weight is reached."""
         order = np.argsort(predictions, axis=0)
-        say = np.cumsum(self.estimator_weights_[: len(predictions)][order], axis=0)
-        middle = (say >= 0.5 * say[-1]).argmax(axis=0)
+        passed = np.cumsum(self.estimator_weights_[: len(predictions)][order], axis=0)
+        middle = (passed >= 0.5 * passed[-1]).argmax(axis=0)
         columns = np.arange(predictions.shape[1])
         return predictions[order[middle, columns], columns]
 
@@ -659,8 +603,8 @@ class AdaBoostRegressor(RegressorMixin, AdaBoost):
         if error >= 0.5:
             return error, 0.0, weights
         beta = error / (1.0 - error)
-        say = self.learning_rate * np.log(1.0 / beta)
-        return error, float(say), weights * np.power(beta, (1.0 - losses) * self.learning_rate)
+        weight = self.learning_rate * np.log(1.0 / beta)
+        return error, float(weight), weights * np.power(beta, (1.0 - losses) * self.learning_rate)
 
     def _losses(self, distances: np.ndarray, counts: np.ndarray) -> np.ndarray:
         distances = np.where(counts, distances, 0.0)

@@ -1,4 +1,4 @@
-"""Bayesian averaging: members count by how likely they make the data that they have not seen."""
+"""Bayesian averaging: members are weighted by their posterior probability."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from treewright.estimators.meta.combining import Combination, Named, Task, default_members
 from treewright.estimators.meta.voting import votes_of
+from treewright.estimators.parameter_docs import documented
 from treewright.estimators.parameters import is_real, parameter_error
 from treewright.table import read_classes, read_numbers
 from treewright.table.selection import open_rows
 
 APPROXIMATIONS = ("bootstrap", "plain")
 
-# Draws of the Bayesian bootstrap; fewer for very many rows, where each draw says more.
+# Draws of the Bayesian bootstrap; fewer for very many rows, where the draws vary less.
 DRAWS = 1000
 LEAST_DRAWS = 100
 MOST_DRAWN_WEIGHTS = 20_000_000
@@ -28,18 +29,18 @@ MOST_DRAWN_WEIGHTS = 20_000_000
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """What is believed of each member; prints itself as a table.
+    """The posterior probability of each member; prints as a table.
 
     Parameters
     ----------
     names : tuple of str
         The members.
     prior : ndarray
-        What was believed before.
+        The prior probability of each member.
     log_likelihoods : ndarray
-        The logarithm of how likely each makes the rows, every row judged by a model that has not seen it.
+        The out-of-fold log-likelihood of each member.
     weights : ndarray
-        What is believed after: the weights of the average.
+        The posterior probability of each member: the weights of the average.
     """
 
     names: tuple[str, ...]
@@ -62,16 +63,16 @@ class Posterior:
 
 @dataclass(frozen=True, eq=False)
 class Averaged:
-    """Fitted members and what is believed of them."""
+    """Fitted members and their posterior."""
 
     estimators_: list[Any]
     posterior: Posterior
-    # For each member the deviation of its errors; its rate of errors if it tells no probabilities, NaN if it does.
+    # The deviation of each member's errors; for classes its error rate, NaN if it has `predict_proba`.
     spread: np.ndarray
 
 
 class Averaging(Combination):
-    """What averages over classifiers and over regressors share."""
+    """Shared base of averaging for classes and for numbers."""
 
     def _check_parameters(self) -> None:
         if self.approximation not in APPROXIMATIONS:
@@ -80,8 +81,8 @@ class Averaging(Combination):
     def _fit_members(self, members: Named, task: Task) -> Averaged:
         prior = read_prior(self.prior, [name for name, _ in members])
         cv = task.deal() if self.cv is None else self.cv
-        judged = [self._judge(member, task, cv) for _, member in members]
-        by_row = np.column_stack([densities for densities, _ in judged])
+        validated = [self._log_likelihoods(member, task, cv) for _, member in members]
+        by_row = np.column_stack([densities for densities, _ in validated])
         if task.weights is not None:
             by_row = by_row * (task.weights / task.weights.mean())[:, None]
         weights = posterior_weights(by_row, prior, bootstrap=self.approximation == "bootstrap")
@@ -89,10 +90,10 @@ class Averaging(Combination):
             delayed(_fit)(member, task.X, task.y, task.fit_options()) for _, member in members
         )
         posterior = Posterior(tuple(name for name, _ in members), prior, by_row.sum(axis=0), weights)
-        return Averaged(list(fitted), posterior, np.array([spread for _, spread in judged]))
+        return Averaged(list(fitted), posterior, np.array([spread for _, spread in validated]))
 
-    def _judge(self, member: Any, task: Task, cv: Any) -> tuple[np.ndarray, float]:
-        """The logarithm of how likely a member makes each row left out, and its spread."""
+    def _log_likelihoods(self, member: Any, task: Task, cv: Any) -> tuple[np.ndarray, float]:
+        """The out-of-fold log-likelihood of each row, and the spread of the member's errors."""
         raise NotImplementedError
 
     def _out_of_fold(self, member: Any, task: Task, cv: Any, method: str) -> np.ndarray:
@@ -117,7 +118,7 @@ def _fit(member: Any, X: Any, y: np.ndarray, options: dict[str, Any]) -> Any:
 
 
 def read_prior(prior: Any, names: list[str]) -> np.ndarray:
-    """What is believed of each member before any row was seen; all together 1.
+    """The prior probability of each member; the sum is 1.
 
     >>> read_prior({"tree": 3}, ["nearest", "tree"])
     array([0.25, 0.75])
@@ -127,37 +128,37 @@ def read_prior(prior: Any, names: list[str]) -> np.ndarray:
         if unknown:
             raise ValueError(f"prior names {unknown[0]!r}, but the members are {', '.join(map(repr, names))}")
         prior = [prior.get(name, 1.0) for name in names]
-    beliefs = [1.0] * len(names) if prior is None else prior
-    if isinstance(beliefs, str) or not hasattr(beliefs, "__len__") or len(beliefs) != len(names):
+    priors = [1.0] * len(names) if prior is None else prior
+    if isinstance(priors, str) or not hasattr(priors, "__len__") or len(priors) != len(names):
         raise parameter_error("prior", prior, f"a number for each of the {len(names)} members, a dict by name, or None")
-    if not all(is_real(one) and one >= 0 for one in beliefs) or not any(beliefs):
+    if not all(is_real(one) and one >= 0 for one in priors) or not any(priors):
         raise parameter_error("prior", prior, "numbers of 0 or more, not all 0")
-    checked = np.array(beliefs, dtype=np.float64)
+    checked = np.array(priors, dtype=np.float64)
     return checked / checked.sum()
 
 
 def posterior_weights(by_row: np.ndarray, prior: np.ndarray, *, bootstrap: bool = True) -> np.ndarray:
-    """Weights of members given the logarithm of how likely each (a column) makes each row.
+    """The posterior weights of members, given the log-likelihood of each row (a row) by each member (a column).
 
-    Plainly these are the prior times the likelihood of all rows. The bootstrap takes the mean of that over many samples
-    of rows, drawn by weights from a Dirichlet distribution, always the same ones.
+    Without bootstrap they are proportional to the prior times the likelihood of all rows. The bootstrap averages them
+    over samples of the rows, weighted from a Dirichlet distribution. The samples are always the same.
 
     >>> posterior_weights(np.log([[0.6, 0.3], [0.5, 0.5]]), np.array([0.5, 0.5]), bootstrap=False).round(3)
     array([0.667, 0.333])
     """
     with np.errstate(divide="ignore"):
-        believed = np.log(prior)
+        log_prior = np.log(prior)
     if not bootstrap:
-        return _softmax(by_row.sum(axis=0) + believed)
+        return _softmax(by_row.sum(axis=0) + log_prior)
     n_rows = len(by_row)
     draws = min(DRAWS, max(LEAST_DRAWS, MOST_DRAWN_WEIGHTS // n_rows))
     random = np.random.RandomState(0)
-    # Of each row only how much better a member is than the others matters; so sums of many rows stay exact.
+    # Only differences between members matter; relative to the best one, sums over many rows stay exact.
     relative = by_row - by_row.max(axis=1, keepdims=True)
     total = np.zeros(by_row.shape[1])
     for _ in range(draws):
         counts = random.standard_exponential(n_rows)
-        total += _softmax(n_rows / counts.sum() * (counts @ relative) + believed)
+        total += _softmax(n_rows / counts.sum() * (counts @ relative) + log_prior)
     return total / draws
 
 
@@ -166,56 +167,21 @@ def _softmax(logarithms: np.ndarray) -> np.ndarray:
     return powers / powers.sum()
 
 
+@documented("meta", "combination", "averaging", "classes")
 class BayesianAveragingClassifier(ClassifierMixin, Averaging):
-    """Different kinds of classifiers, averaged by how much the data make us believe in each.
+    """Classifiers of different kinds, averaged by their posterior probability.
 
-    In theory a model's weight is its prior times its marginal likelihood: how probable it makes the training data on
-    average over all its parameters. For trees, neighbours and support vectors that integral does not exist in any
-    useful form. Here the pseudo-marginal likelihood stands in for it (Geisser and Eddy 1979): the product over all rows
-    of the probability that the member, fitted to the other folds, gives to the row's class. A member that learned its
-    rows by heart gains nothing by that.
+    The posterior probability of a model is proportional to its prior times its marginal likelihood. For trees,
+    neighbours and support vector machines the marginal likelihood has no useful form. The pseudo-marginal likelihood
+    replaces it (Geisser and Eddy 1979): the product over all rows of the out-of-fold probability of the row's class.
 
-    Such a product over many rows puts all weight on one member, even where the next best is as good but for chance. By
-    default the weights are therefore the mean over samples of the rows, drawn by the Bayesian bootstrap: pseudo-BMA+ of
-    Yao, Vehtari, Simpson and Gelman (2018). Members that the data cannot tell apart then share the weight.
+    With many rows such a product gives all weight to one member, even where the second best differs only by chance. By
+    default the weights are therefore the mean over Bayesian bootstrap samples of the rows: pseudo-BMA+ of Yao, Vehtari,
+    Simpson and Gelman (2018). Members that the data do not distinguish then share the weight.
 
-    A probability of 0 would rule a member out by one row, so each is mixed with the shares of the classes, which count
-    as one row among all. A member without `predict_proba` is taken to err at random (Domingos 2000): its answer has the
-    probability 1 - e, all others share e, where e is its rate of errors on rows left out.
-
-    Parameters
-    ----------
-    estimators : list of (name, classifier) or None, default=None
-        The members. None takes k-nearest neighbours ("nearest"), a decision tree pruned by cross-validation ("tree")
-        and a support vector machine with calibrated probabilities ("svm"). Members of this library and pipelines get
-        the table as it is, all others by way of a `TablePreparer`, which makes it one of numbers. A member set to
-        "drop" is left out.
-    prior : one number per member, dict of names and numbers, or None, default=None
-        What you believe of each before seeing data; None believes the same of all. Give a simple model more where it
-        should win unless the data speak against it.
-    approximation : {"bootstrap", "plain"}, default="bootstrap"
-        The mean over samples of rows, or the prior times the product itself, which nearly always chooses one member.
-    cv : int, splitter or None, default=None
-        How rows are left out; None deals them to five folds, always in the same way.
-    n_jobs : int or None, default=None
-        How many fits to run at the same time; -1 for as many as there are cores.
-    progress : bool or None, default=None
-        Whether to show that fitting goes on once it takes more than two seconds; None does in terminals and notebooks.
-
-    Attributes
-    ----------
-    weights_ : ndarray
-        The weight of each member; all together 1.
-    posterior_ : Posterior
-        The same beside prior and log likelihood, printed as a table.
-    estimators_ : list of classifiers
-        The fitted members.
-    named_estimators_ : Bunch
-        The same by name.
-    classes_ : ndarray
-        The classes in ascending order.
-    n_features_in_, feature_names_in_
-        Number and names of the columns.
+    A probability of 0 would exclude a member by one row. Each probability is therefore mixed with the class
+    frequencies, which count as one row. A member without `predict_proba` is treated as one with random errors (Domingos
+    2000): its prediction has the probability 1 - e and the other classes share e, its out-of-fold error rate.
 
     Examples
     --------
@@ -256,7 +222,7 @@ class BayesianAveragingClassifier(ClassifierMixin, Averaging):
         return np.tensordot(self._posterior_weights(), self.member_predictions(X), axes=1)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of rows whose class is predicted right."""
+        """The accuracy: the fraction of rows whose class is predicted correctly."""
         labels, classes = read_classes(y)
         return float(super().score(X, classes[labels], sample_weight))
 
@@ -265,7 +231,7 @@ class BayesianAveragingClassifier(ClassifierMixin, Averaging):
         return self.weights_
 
     def member_predictions(self, X: Any) -> np.ndarray:
-        """The probabilities of the classes that each member tells for each row."""
+        """The class probabilities of each member for each row."""
         check_is_fitted(self)
         rows = open_rows(X)
         return np.array(
@@ -281,23 +247,23 @@ class BayesianAveragingClassifier(ClassifierMixin, Averaging):
     def _default_members(self, task: Task) -> Named:
         return default_members(task, shares=True)
 
-    def _judge(self, member: Any, task: Task, cv: Any) -> tuple[np.ndarray, float]:
+    def _log_likelihoods(self, member: Any, task: Task, cv: Any) -> tuple[np.ndarray, float]:
         n_rows, n_classes = len(task.y), len(task.classes)
         labels = np.searchsorted(task.classes, task.y)
         if hasattr(member, "predict_proba"):
             shares, error = self._out_of_fold(member, task, cv, "predict_proba"), np.nan
         else:
             places = np.searchsorted(task.classes, self._out_of_fold(member, task, cv, "predict"))
-            # Laplace's correction keeps a member that has made no error from being sure of itself.
+            # Laplace's correction: a member without errors does not get the probability 1.
             error = (np.count_nonzero(places != labels) + 1.0) / (n_rows + 2.0)
             shares = noisy_votes(places, error, n_classes)
         overall = np.bincount(labels, minlength=n_classes) / n_rows
-        told = (n_rows * shares[np.arange(n_rows), labels] + overall[labels]) / (n_rows + 1.0)
-        return np.log(told), float(error)
+        mixed = (n_rows * shares[np.arange(n_rows), labels] + overall[labels]) / (n_rows + 1.0)
+        return np.log(mixed), float(error)
 
 
 def noisy_votes(places: np.ndarray, error: float, n_classes: int) -> np.ndarray:
-    """Probabilities of the classes where the one that is answered is right but for random errors.
+    """Class probabilities of a member whose predictions have random errors at this rate.
 
     >>> noisy_votes(np.array([1]), 0.2, 3)
     array([[0.1, 0.8, 0.1]])
@@ -308,48 +274,17 @@ def noisy_votes(places: np.ndarray, error: float, n_classes: int) -> np.ndarray:
     return rest + (1.0 - error - rest) * votes_of(places[None, :], np.ones(1), n_classes)
 
 
+@documented("meta", "combination", "averaging", "numbers")
 class BayesianAveragingRegressor(RegressorMixin, Averaging):
-    """Different kinds of regressors, averaged by how much the data make us believe in each.
+    """Regressors of different kinds, averaged by their posterior probability.
 
-    In theory a model's weight is its prior times its marginal likelihood. Here the pseudo-marginal likelihood stands in
-    for that (Geisser and Eddy 1979): the product over all rows of the density that the member, fitted to the other
-    folds, gives to the row's number. The density is a normal one around the member's answer, as wide as its errors on
-    rows left out.
+    The posterior probability of a model is proportional to its prior times its marginal likelihood. The pseudo-marginal
+    likelihood replaces the latter (Geisser and Eddy 1979): the product over all rows of the out-of-fold density of the
+    row's target. The density is normal, with the prediction as its mean and the out-of-fold error as its deviation.
 
-    Such a product over many rows puts all weight on one member, even where the next best is as good but for chance. By
-    default the weights are therefore the mean over samples of the rows, drawn by the Bayesian bootstrap: pseudo-BMA+ of
-    Yao, Vehtari, Simpson and Gelman (2018). Members that the data cannot tell apart then share the weight.
-
-    Parameters
-    ----------
-    estimators : list of (name, regressor) or None, default=None
-        The members. None takes k-nearest neighbours ("nearest"), a decision tree pruned by cross-validation ("tree")
-        and a support vector machine ("svm"). Members of this library and pipelines get the table as it is, all others
-        by way of a `TablePreparer`, which makes it one of numbers. A member set to "drop" is left out.
-    prior : one number per member, dict of names and numbers, or None, default=None
-        What you believe of each before seeing data; None believes the same of all. Give a simple model more where it
-        should win unless the data speak against it.
-    approximation : {"bootstrap", "plain"}, default="bootstrap"
-        The mean over samples of rows, or the prior times the product itself, which nearly always chooses one member.
-    cv : int, splitter or None, default=None
-        How rows are left out; None deals them to five folds, always in the same way.
-    n_jobs : int or None, default=None
-        How many fits to run at the same time; -1 for as many as there are cores.
-    progress : bool or None, default=None
-        Whether to show that fitting goes on once it takes more than two seconds; None does in terminals and notebooks.
-
-    Attributes
-    ----------
-    weights_ : ndarray
-        The weight of each member; all together 1.
-    posterior_ : Posterior
-        The same beside prior and log likelihood, printed as a table.
-    estimators_ : list of regressors
-        The fitted members.
-    named_estimators_ : Bunch
-        The same by name.
-    n_features_in_, feature_names_in_
-        Number and names of the columns.
+    With many rows such a product gives all weight to one member, even where the second best differs only by chance. By
+    default the weights are therefore the mean over Bayesian bootstrap samples of the rows: pseudo-BMA+ of Yao, Vehtari,
+    Simpson and Gelman (2018). Members that the data do not distinguish then share the weight.
 
     Examples
     --------
@@ -382,14 +317,13 @@ class BayesianAveragingRegressor(RegressorMixin, Averaging):
         self.progress = progress
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
-        """The members' answers, averaged by `weights_`.
+        """The members' predictions, averaged by `weights_`.
 
         Parameters
         ----------
         X : table
         return_std : bool, default=False
-            Whether to return also the standard deviation of what is expected: the members' own errors, and how far the
-            members are from each other.
+            Whether to return also the standard deviation: the members' errors, and their distance from the mean.
         """
         predictions = self.member_predictions(X)
         mean = self.weights_ @ predictions
@@ -399,7 +333,7 @@ class BayesianAveragingRegressor(RegressorMixin, Averaging):
         return mean, np.sqrt(variance)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The coefficient of determination: 1 is perfect, 0 as good as the mean."""
+        """The coefficient of determination: 1 is perfect, 0 is as good as predicting the mean."""
         return float(super().score(X, read_numbers(y), sample_weight))
 
     def member_predictions(self, X: Any) -> np.ndarray:
@@ -407,9 +341,9 @@ class BayesianAveragingRegressor(RegressorMixin, Averaging):
         rows = open_rows(X)
         return np.array([member.predict(rows) for member in self.estimators_])
 
-    def _judge(self, member: Any, task: Task, cv: Any) -> tuple[np.ndarray, float]:
+    def _log_likelihoods(self, member: Any, task: Task, cv: Any) -> tuple[np.ndarray, float]:
         errors = task.y - self._out_of_fold(member, task, cv, "predict")
-        # No member is surer than a thousandth of the target's own deviation: a perfect fit would be infinitely likely.
+        # At least a thousandth of the target's deviation: the density of a perfect fit would be infinite.
         least = 1e-3 * float(task.y.std()) or 1e-12
         spread = max(float(np.sqrt(np.average(errors**2, weights=task.weights))), least)
         return -0.5 * np.log(2.0 * np.pi * spread**2) - 0.5 * (errors / spread) ** 2, spread

@@ -1,4 +1,4 @@
-"""Bagging: members that differ because each sees other rows or other columns."""
+"""Bagging: members that are fitted to different samples of rows and columns."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ from treewright.estimators.base import (
 )
 from treewright.estimators.forest.base import count_draws
 from treewright.estimators.meta.preparing import PreparedMember, prepared, takes_weights
+from treewright.estimators.parameter_docs import documented
 from treewright.estimators.parameters import check_progress, is_real, is_whole, parameter_error
 from treewright.estimators.single.base import TreeLearner, adopt, specification
 from treewright.estimators.single.trees import DecisionTreeClassifier, DecisionTreeRegressor
@@ -41,19 +42,19 @@ from treewright.table.column import Column
 from treewright.table.selection import distinct_names, names_of, open_table, take_columns, take_rows
 from treewright.tree import Target
 
-# The columns that members look at are drawn from another stream than the rows.
+# Columns are drawn from another random stream than rows.
 COLUMN_STREAM = 0x2545F491
 
-# How columns are to be read is said once, for all members.
+# The kinds of columns are declared once, for all members.
 DECLARATIONS = ("categorical_features", "numeric_features")
 
-# What a fitted model has only if it was asked for.
+# Attributes of a fitted model that depend on `oob_score`.
 _OPTIONAL = ("oob_score_", "oob_decision_function_", "oob_prediction_")
 
 
 @dataclass(frozen=True, eq=False)
 class Draws:
-    """What each member sees: how its rows and its columns are drawn."""
+    """How the rows and the columns of each member are drawn."""
 
     seed: int
     n_rows: int
@@ -66,17 +67,17 @@ class Draws:
         return bag_of_tree(choose_compiled_form(), self.seed, member, self.rows, self.n_rows)
 
     def columns_of(self, member: int) -> np.ndarray:
-        """The columns that a member sees, in the order of the table; one may be there twice."""
+        """The columns of a member, in the order of the table; a column may occur twice."""
         seed = self.seed ^ COLUMN_STREAM
         counts = bag_of_tree(choose_compiled_form(), seed, member, self.columns, self.n_columns)
         return np.repeat(np.arange(self.n_columns), counts)
 
 
 class Rows:
-    """The table as members of this library's trees see it: read once, and weighed anew for each."""
+    """The training data of trees of this library: the table is read once, and weighted anew for each member."""
 
     def __init__(self, base: TreeLearner, table: Table, training: Training) -> None:
-        specification(base, seed=0)  # what is wrong with its parameters is said before any work is done
+        specification(base, seed=0)  # checks the parameters before any work is done
         self.table, self.training = table, training
 
     def fit(self, member: TreeLearner, counts: np.ndarray, places: np.ndarray) -> Any:
@@ -91,18 +92,18 @@ class Rows:
         spec = replace(spec, plan=replace(spec.plan, n_jobs=1))
         weights = training.weights * counts
         by_class = spec.weigh(training, weights)
-        weights = by_class if by_class.any() else weights  # a bag may hold only rows of a class that weighs nothing
+        weights = by_class if by_class.any() else weights  # a bag may have only rows of a class of weight 0
         bag = replace(replace(training, weights=weights).rows(np.flatnonzero(weights)), whole=None)
         names = [column.name for column in training.columns] if self.table.named else None
         return adopt(member, spec.fit(bag), training.classes, names, len(places))
 
     def open(self, training: Training) -> np.ndarray:
-        """The training table as `ask` takes it."""
+        """The training table as members read it."""
         return np.ascontiguousarray(training.values)
 
 
 class Frames:
-    """The table as members of any other kind see it: with rows taken out and columns taken out."""
+    """The training data of other estimators: a table with the rows and columns of each member."""
 
     def __init__(self, base: Any, X: Any, training: Training, declares_numbers: bool) -> None:
         member = prepared(base)
@@ -118,7 +119,7 @@ class Frames:
         self.y = training.y
         if training.target.is_classes:
             place = {name: place for place, name in enumerate(training.classes.tolist())}
-            # A class that only was declared has no place, and no row.
+            # A class that was only declared has no rows.
             places = np.array([place.get(name, 0) for name in training.target.classes])
             self.y = training.classes[places[training.y]]
 
@@ -135,11 +136,11 @@ class Frames:
         return member.fit(X, y) if weights is None else member.fit(X, y, sample_weight=weights)
 
     def open(self, training: Training) -> Any:
-        """The training table as `ask` takes it."""
+        """The training table as members read it."""
         return self.X
 
     def _declare(self, member: Any, places: np.ndarray) -> Any:
-        """The member, told what kind the columns are of: those of a bag may have no value left that shows it."""
+        """The member with the declared kinds of the columns: a bag may have no value that shows the kind."""
         columns = [self.training.columns[place] for place in places]
         kinds = {
             "categorical_features": [place for place, column in enumerate(columns) if column.is_categorical],
@@ -156,7 +157,7 @@ class Frames:
 
 
 def for_member(member: Any, X: Any) -> Any:
-    """The table in a form that the member takes: pipelines of scikit-learn do not know this library's frame."""
+    """The table in a form that the member reads: pipelines of scikit-learn cannot read the frame of this library."""
     is_foreign = isinstance(member, Pipeline) and not isinstance(member, PreparedMember)
     if not is_foreign or not isinstance(X, Frame):
         return X
@@ -166,7 +167,7 @@ def for_member(member: Any, X: Any) -> Any:
 
 
 class BaggingLearner(Ensemble, MetaEstimatorMixin, TableLearner):
-    """What bagging of classes and of numbers shares."""
+    """Shared base of bagging for classes and for numbers."""
 
     _default_base: ClassVar[type]
 
@@ -180,7 +181,7 @@ class BaggingLearner(Ensemble, MetaEstimatorMixin, TableLearner):
         y : one value per row
             The target.
         sample_weight : one number per row, a single number or None
-            What each row weighs in the samples it is drawn into; one of weight 0 is left out.
+            Weight of each row in the samples; a row of weight 0 is left out.
         """
         base = self._check_parameters()
         reads_once = isinstance(base, TreeLearner) and type(base).fit is TreeLearner.fit
@@ -192,7 +193,7 @@ class BaggingLearner(Ensemble, MetaEstimatorMixin, TableLearner):
             source = Rows(base, table, training)
         else:
             source = Frames(base, X, training, self.numeric_features is not None)
-        # Everything is found before anything is kept, so that an error or Ctrl-C leaves the model as it was.
+        # Attributes are set at the end, so that an error or Ctrl-C leaves the model unchanged.
         fitted = copy(self)
         for name in _OPTIONAL:
             fitted.__dict__.pop(name, None)
@@ -205,13 +206,13 @@ class BaggingLearner(Ensemble, MetaEstimatorMixin, TableLearner):
         fitted.estimators_features_ = [draws.columns_of(member) for member in range(self.n_estimators)]
         fitted.estimators_ = self._fit_members(source, base, draws)
         if self.oob_score:
-            interruptible(lambda: fitted._judge_out_of_bag(source.open(training), training))
+            interruptible(lambda: fitted._score_out_of_bag(source.open(training), training))
         self.__dict__ = fitted.__dict__
         return self
 
     @property
     def estimators_samples_(self) -> list[np.ndarray]:
-        """The rows that each member was fitted on, as often as they were drawn."""
+        """The rows that each member was fitted to, as often as they were drawn."""
         check_is_fitted(self)
         rows = np.arange(self.draws_.n_rows) if self.rows_ is None else self.rows_
         return [np.repeat(rows, self.draws_.counts(member)) for member in range(len(self.estimators_))]
@@ -229,7 +230,7 @@ class BaggingLearner(Ensemble, MetaEstimatorMixin, TableLearner):
 
     @property
     def missing(self) -> Any:
-        """What becomes of missing values, as the estimator says."""
+        """How missing values are treated by the estimator."""
         base = self._base()
         return base.missing if isinstance(base, TableLearner) else None
 
@@ -247,7 +248,7 @@ class BaggingLearner(Ensemble, MetaEstimatorMixin, TableLearner):
         return self._default_base() if self.estimator is None else self.estimator
 
     def _check_parameters(self) -> Any:
-        """The estimator to fit, after all parameters made sense that do not depend on the table."""
+        """Check the parameters that do not depend on the table; returns the estimator to fit."""
         check_progress(self.progress)
         if not is_whole(self.n_estimators, 1):
             raise parameter_error("n_estimators", self.n_estimators, "a whole number of 1 or more")
@@ -255,9 +256,7 @@ class BaggingLearner(Ensemble, MetaEstimatorMixin, TableLearner):
             if not isinstance(getattr(self, name), bool | np.bool_):
                 raise parameter_error(name, getattr(self, name), "True or False")
         if not isinstance(self.oob_score, bool | np.bool_) and not callable(self.oob_score):
-            raise parameter_error(
-                "oob_score", self.oob_score, "True, False, or a function of the truth and the answers"
-            )
+            raise parameter_error("oob_score", self.oob_score, "True, False, or a function of target and prediction")
         if self.n_jobs is not None and not (is_whole(self.n_jobs, -(2**31)) and self.n_jobs):
             raise parameter_error("n_jobs", self.n_jobs, "a whole number other than 0, or None")
         base = self._base()
@@ -275,7 +274,7 @@ class BaggingLearner(Ensemble, MetaEstimatorMixin, TableLearner):
         return base
 
     def _reader(self, base: Any) -> Any:
-        """A tree learner that reads the table as the base would, with what was said about the columns."""
+        """A tree learner that reads the table like the base, with the declared kinds of the columns."""
         known = base.get_params(deep=False)
         return clone(base).set_params(**{name: getattr(self, name) for name in DECLARATIONS if name in known})
 
@@ -283,13 +282,15 @@ class BaggingLearner(Ensemble, MetaEstimatorMixin, TableLearner):
         n_drawn = count_draws("max_samples", self.max_samples, n_rows)
         if not self.replace and n_drawn > n_rows:
             raise ValueError(
-                f"max_samples asks for {n_drawn} of {n_rows} rows, which needs replace=True; give a share up to 1.0"
+                f"max_samples is {n_drawn} of {n_rows} rows, which needs replace=True; give a share up to 1.0"
             )
         rows = Bagging(n_drawn, bool(self.replace))
         if not self.replace and n_drawn == n_rows:
             rows = Bagging()
         if self.oob_score and rows.n_draws == 0:
-            raise ValueError("oob_score needs rows that a member has not seen; set replace=True or lower max_samples")
+            raise ValueError(
+                "oob_score needs rows that a member was not fitted to; set replace=True or lower max_samples"
+            )
         n_seen = self._count_columns(n_columns)
         columns = Bagging(n_seen, bool(self.replace_features))
         if not self.replace_features and n_seen == n_columns:
@@ -307,7 +308,7 @@ class BaggingLearner(Ensemble, MetaEstimatorMixin, TableLearner):
 
     def _fit_members(self, source: Rows | Frames, base: Any, draws: Draws) -> list[Any]:
         settings = get_config()
-        # What threads leave of the filters of warnings is put right at the end.
+        # Threads may change the filters of warnings, which are restored at the end.
         with follow("fitting members", self.n_estimators, self.progress) as tick, warnings.catch_warnings():
 
             def fit_one(number: int) -> Any:
@@ -327,23 +328,23 @@ class BaggingLearner(Ensemble, MetaEstimatorMixin, TableLearner):
             return found
 
     def _count_threads(self, reads_once: bool) -> int:
-        """Estimators of scikit-learn may change the filters of warnings, which all threads share: one unless told."""
+        """One thread by default for other estimators, which may change the shared filters of warnings."""
         return min(usable_threads(self.n_jobs) if reads_once or self.n_jobs is not None else 1, self.n_estimators)
 
     def _predictions(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
         total: Any = 0.0
-        for predictions in self._ask_members(self._open(X)):
+        for predictions in self._predict_members(self._open(X)):
             total = total + predictions
         return np.asarray(total / len(self.estimators_))
 
     def member_predictions(self, X: Any) -> np.ndarray:
-        """What every member answers: members, rows, and what `_ask` gives for each."""
+        """The prediction of each member: [member, row, output]."""
         check_is_fitted(self)
-        return np.stack(list(self._ask_members(self._open(X))))
+        return np.stack(list(self._predict_members(self._open(X))))
 
     def _open(self, X: Any) -> Any:
-        """The table as members take it, with the columns of training in their order."""
+        """The table as members read it, with the columns in the order of training."""
         values = self._read_rows(X)
         if self.reads_once_:
             return values
@@ -354,99 +355,53 @@ class BaggingLearner(Ensemble, MetaEstimatorMixin, TableLearner):
             return table
         return take_columns(table, np.array([names.index(name) for name in learned]))
 
-    def _ask_members(self, rows: Any) -> Iterator[np.ndarray]:
-        """The answers of one member after the other for a table that has been opened, some worked out at a time."""
+    def _predict_members(self, rows: Any) -> Iterator[np.ndarray]:
+        """The predictions of the members in turn, for a table that has been opened; several are computed at a time."""
         pairs = list(zip(self.estimators_, self.estimators_features_, strict=True))
         settings = get_config()
 
-        def ask(number: int) -> np.ndarray:
+        def predict(number: int) -> np.ndarray:
             member, places = pairs[number]
             with config_context(**settings):
                 if self.reads_once_:
-                    return self._ask_tree(member, np.ascontiguousarray(rows[:, places]))
-                return self._ask(member, for_member(member, take_columns(rows, places)))
+                    return self._predict_tree(member, np.ascontiguousarray(rows[:, places]))
+                return self._predict_member(member, for_member(member, take_columns(rows, places)))
 
         n_threads = self._count_threads(self.reads_once_)
         for first in range(0, len(pairs), n_threads):
             numbers = range(first, min(first + n_threads, len(pairs)))
-            yield from run_interruptibly(ask, numbers, n_threads, np.zeros(1, np.uint8))
+            yield from run_interruptibly(predict, numbers, n_threads, np.zeros(1, np.uint8))
 
-    def _ask_tree(self, member: TreeLearner, values: np.ndarray) -> np.ndarray:
+    def _predict_tree(self, member: TreeLearner, values: np.ndarray) -> np.ndarray:
         return predict_rows(member, values)
 
-    def _ask(self, member: Any, X: Any) -> np.ndarray:
+    def _predict_member(self, member: Any, X: Any) -> np.ndarray:
         raise NotImplementedError
 
-    def _judge_out_of_bag(self, rows: Any, training: Training) -> None:
-        """Keep what the members that have not seen a row answer for it, NaN where all have seen it."""
+    def _score_out_of_bag(self, rows: Any, training: Training) -> None:
+        """Compute the out-of-bag predictions and their score; NaN where every member was fitted to the row."""
         total, n_predictions = np.zeros(0), np.zeros((len(training.y), 1))
-        for member, predictions in enumerate(self._ask_members(rows)):
+        for member, predictions in enumerate(self._predict_members(rows)):
             unseen = (self.draws_.counts(member) == 0)[:, None]
             total = np.where(unseen, predictions, 0.0) + (total if len(total) else 0.0)
             n_predictions += unseen
         known = n_predictions[:, 0] > 0.0
         if not known.any():
-            raise ValueError("every member has seen every row, so there is nothing out of bag; take more members")
+            raise ValueError("every member was fitted to every row, so no row is out of bag; fit more members")
         means = np.divide(total, n_predictions, out=np.full_like(total, np.nan), where=n_predictions > 0.0)
         everywhere = means
         if training.kept is not None:
             everywhere = np.full((len(training.kept), means.shape[1]), np.nan)
             everywhere[training.kept] = means
-        self._keep_judgement(everywhere, means[known], training.y[known])
+        self._keep_out_of_bag(everywhere, means[known], training.y[known])
 
-    def _keep_judgement(self, everywhere: np.ndarray, predictions: np.ndarray, truth: np.ndarray) -> None:
+    def _keep_out_of_bag(self, everywhere: np.ndarray, predictions: np.ndarray, truth: np.ndarray) -> None:
         raise NotImplementedError
 
 
+@documented("meta", "bagging", "classes", "out_of_bag")
 class BaggingClassifier(ClassPredictions, BaggingLearner):
-    """Members fitted on samples of the rows, and if asked of the columns, that vote on a class (Breiman 1996).
-
-    Parameters
-    ----------
-    estimator : estimator or None, default=None
-        What to fit: any classifier; None takes `DecisionTreeClassifier`. Trees of this library read the table once and
-        are given weights in place of copied rows (`min_samples_leaf` and its like count a row once, however often it
-        was drawn); pipelines get the table as it is, others a table of numbers made of it, see `TablePreparer`. A
-        sample with one class only gets a member that always answers it.
-    n_estimators : int, default=50
-        Number of members.
-    max_samples : int, float or None, default=None
-        How many rows to draw for each member, or which share, which may be above 1; None draws as many as there are.
-    max_features : int or float, default=1.0
-        How many columns to draw for each member, or which share.
-    replace : bool, default=True
-        Whether a row may be drawn twice. False is called pasting.
-    replace_features : bool, default=False
-        Whether a column may be drawn twice.
-    voting : {"soft", "hard"}, default="soft"
-        Whether the members' class shares are averaged, or each member votes for the class that it would answer. A
-        member that tells no shares votes in any case.
-    oob_score : bool or function, default=False
-        Whether to judge by rows that a member has not seen: the share of right answers is kept as `oob_score_`. A
-        function of the truth and the answers takes the place of that measure.
-    categorical_features, numeric_features : list of names or positions, mask, "all" or None, default=None
-        Columns to be read otherwise than their type says.
-    random_state : int, RandomState or None, default=None
-        Seed of the draws. The same seed gives the same members for any number of threads.
-    n_jobs : int or None, default=None
-        Threads; None takes all cores for trees of this library and one for estimators of others.
-    progress : bool or None, default=None
-        Whether to show how far the work is if it takes more than two seconds.
-
-    Attributes
-    ----------
-    estimators_ : list of classifiers
-        The fitted members.
-    estimators_samples_ : list of arrays
-        The rows that each member was fitted on, as often as they were drawn.
-    estimators_features_ : list of arrays
-        The places of the columns that each member was fitted on.
-    feature_importances_ : ndarray
-        The share of each column in what the members gained by it, if they tell.
-    classes_ : ndarray
-        The classes in ascending order.
-    oob_score_, oob_decision_function_
-        With `oob_score`: the score, and the class shares of each training row, NaN where every member has seen it.
+    """Bagging for classes: members fitted to samples of rows and columns, which vote (Breiman 1996).
 
     Examples
     --------
@@ -496,7 +451,7 @@ class BaggingClassifier(ClassPredictions, BaggingLearner):
         return super()._check_parameters()
 
     def _choose(self, shares: np.ndarray) -> np.ndarray:
-        """The labels to answer; where the members know what errors cost, with the least expected cost."""
+        """The predicted labels; with misclassification costs, those of the least expected cost."""
         base = self._base()
         costs = read_costs(
             base.misclassification_costs if isinstance(base, TreeLearner) else None, list(self.target_.classes)
@@ -508,12 +463,12 @@ class BaggingClassifier(ClassPredictions, BaggingLearner):
         expected[:, learned] = (shares @ costs)[:, learned]
         return np.asarray(expected.argmin(axis=1))
 
-    def _ask_tree(self, member: TreeLearner, values: np.ndarray) -> np.ndarray:
+    def _predict_tree(self, member: TreeLearner, values: np.ndarray) -> np.ndarray:
         shares = predict_rows(member, values)
         return shares if self.voting == "soft" else np.eye(shares.shape[1])[member.tree_.labels_for(shares)]
 
-    def _ask(self, member: Any, X: Any) -> np.ndarray:
-        """A member's class shares by this model's labels; a class that its rows did not have gets none."""
+    def _predict_member(self, member: Any, X: Any) -> np.ndarray:
+        """A member's class probabilities by this model's labels; 0 for a class that its rows did not have."""
         label_of = {name: label for label, name in enumerate(self.target_.classes)}
         if self.voting == "hard" or not hasattr(member, "predict_proba"):
             named = np.asarray(member.predict(X)).tolist()
@@ -524,59 +479,19 @@ class BaggingClassifier(ClassPredictions, BaggingLearner):
         return predictions
 
     def member_predictions(self, X: Any) -> np.ndarray:
-        """What every member answers: members, rows, and shares in the order of `classes_`."""
+        """The prediction of each member: [member, row], and probabilities in the order of `classes_`."""
         return super().member_predictions(X)[:, :, self._labels_of_classes()]
 
-    def _keep_judgement(self, everywhere: np.ndarray, predictions: np.ndarray, truth: np.ndarray) -> None:
+    def _keep_out_of_bag(self, everywhere: np.ndarray, predictions: np.ndarray, truth: np.ndarray) -> None:
         self.oob_decision_function_ = everywhere[:, self._labels_of_classes()]
         score: Callable[..., float] = self.oob_score if callable(self.oob_score) else accuracy_score
         named = self._named(self._choose(predictions))
         self.oob_score_ = float(score(self._named(truth.astype(np.intp)), named))
 
 
+@documented("meta", "bagging", "numbers", "out_of_bag")
 class BaggingRegressor(NumberPredictions, BaggingLearner):
-    """Members fitted on samples of the rows, and if asked of the columns, whose answers are averaged (Breiman 1996).
-
-    Parameters
-    ----------
-    estimator : estimator or None, default=None
-        What to fit: any regressor; None takes `DecisionTreeRegressor`. Trees of this library read the table once and
-        are given weights in place of copied rows (`min_samples_leaf` and its like count a row once, however often it
-        was drawn); pipelines get the table as it is, others a table of numbers made of it, see `TablePreparer`.
-    n_estimators : int, default=50
-        Number of members.
-    max_samples : int, float or None, default=None
-        How many rows to draw for each member, or which share, which may be above 1; None draws as many as there are.
-    max_features : int or float, default=1.0
-        How many columns to draw for each member, or which share.
-    replace : bool, default=True
-        Whether a row may be drawn twice. False is called pasting.
-    replace_features : bool, default=False
-        Whether a column may be drawn twice.
-    oob_score : bool or function, default=False
-        Whether to judge by rows that a member has not seen: the coefficient of determination is kept as `oob_score_`. A
-        function of the truth and the answers takes the place of that measure.
-    categorical_features, numeric_features : list of names or positions, mask, "all" or None, default=None
-        Columns to be read otherwise than their type says.
-    random_state : int, RandomState or None, default=None
-        Seed of the draws. The same seed gives the same members for any number of threads.
-    n_jobs : int or None, default=None
-        Threads; None takes all cores for trees of this library and one for estimators of others.
-    progress : bool or None, default=None
-        Whether to show how far the work is if it takes more than two seconds.
-
-    Attributes
-    ----------
-    estimators_ : list of regressors
-        The fitted members.
-    estimators_samples_ : list of arrays
-        The rows that each member was fitted on, as often as they were drawn.
-    estimators_features_ : list of arrays
-        The places of the columns that each member was fitted on.
-    feature_importances_ : ndarray
-        The share of each column in what the members gained by it, if they tell.
-    oob_score_, oob_prediction_
-        With `oob_score`: the score, and the answer for each training row, NaN where every member has seen it.
+    """Bagging for numbers: members fitted to samples of rows and columns, which are averaged (Breiman 1996).
 
     Examples
     --------
@@ -617,35 +532,21 @@ class BaggingRegressor(NumberPredictions, BaggingLearner):
         self.n_jobs = n_jobs
         self.progress = progress
 
-    def _ask(self, member: Any, X: Any) -> np.ndarray:
+    def _predict_member(self, member: Any, X: Any) -> np.ndarray:
         return np.asarray(member.predict(X), dtype=np.float64).reshape(-1, 1)
 
     def member_predictions(self, X: Any) -> np.ndarray:
         return super().member_predictions(X)[:, :, 0]
 
-    def _keep_judgement(self, everywhere: np.ndarray, predictions: np.ndarray, truth: np.ndarray) -> None:
+    def _keep_out_of_bag(self, everywhere: np.ndarray, predictions: np.ndarray, truth: np.ndarray) -> None:
         self.oob_prediction_ = everywhere[:, 0]
         score: Callable[..., float] = self.oob_score if callable(self.oob_score) else r2_score
         self.oob_score_ = float(score(truth, predictions[:, 0]))
 
 
+@documented("meta", "bagging", "subspace", "classes")
 class RandomSubspaceClassifier(BaggingClassifier):
-    """Members that see all rows but each only some of the columns, drawn at random (Ho 1998).
-
-    Parameters
-    ----------
-    estimator : estimator or None, default=None
-        What to fit; None takes `DecisionTreeClassifier`.
-    n_estimators : int, default=50
-        Number of members.
-    max_features : int or float, default=0.5
-        How many columns each member sees, or which share; half of them is Ho's choice.
-    voting : {"soft", "hard"}, default="soft"
-        Whether the members' class shares are averaged, or each member votes for one class.
-    categorical_features, numeric_features : list of names or positions, mask, "all" or None, default=None
-        Columns to be read otherwise than their type says.
-    random_state, n_jobs, progress
-        As in `BaggingClassifier`.
+    """Random subspaces for classes: members fitted to all rows and a random sample of the columns (Ho 1998).
 
     Examples
     --------
@@ -682,21 +583,9 @@ class RandomSubspaceClassifier(BaggingClassifier):
         self.progress = progress
 
 
+@documented("meta", "bagging", "subspace", "numbers")
 class RandomSubspaceRegressor(BaggingRegressor):
-    """Members that see all rows but each only some of the columns, drawn at random (Ho 1998).
-
-    Parameters
-    ----------
-    estimator : estimator or None, default=None
-        What to fit; None takes `DecisionTreeRegressor`.
-    n_estimators : int, default=50
-        Number of members.
-    max_features : int or float, default=0.5
-        How many columns each member sees, or which share; half of them is Ho's choice.
-    categorical_features, numeric_features : list of names or positions, mask, "all" or None, default=None
-        Columns to be read otherwise than their type says.
-    random_state, n_jobs, progress
-        As in `BaggingRegressor`.
+    """Random subspaces for numbers: members fitted to all rows and a random sample of the columns (Ho 1998).
 
     Examples
     --------

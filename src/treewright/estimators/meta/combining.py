@@ -1,4 +1,4 @@
-"""What voting, stacking and averaging share: members of different kinds, and a table that all of them can read."""
+"""Shared base of voting, stacking and averaging: members of different kinds, and a table that all can read."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ KERNEL_POINTS = 300
 
 
 class Deal:
-    """Deals rows to folds, in the same way each time.
+    """Assigns rows to folds, in the same way each time.
 
-    The only row of a class is learned from even where it is left out: no member could answer with a class that it has
-    never seen.
+    The only row of a class is also in the training rows of its own fold: no member could predict a class that it was
+    not fitted to.
 
     Parameters
     ----------
     n_folds : int, default=5
         At most; no more than there are rows.
     by_class : bool, default=True
-        Whether the target is classes, which are dealt evenly.
+        Whether the target is classes, which have the same fraction in every fold.
 
     >>> for learned, left_out in Deal(2).split([[1], [2], [3], [4], [5]], ["a", "a", "b", "b", "c"]):
     ...     print(learned, left_out)
@@ -61,7 +61,7 @@ class Deal:
         self.by_class = by_class
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """For each fold the rows to learn from, and those left out."""
+        """The training rows and the test rows of each fold."""
         n_rows = len(y)
         labels = np.unique(y, return_inverse=True)[1] if self.by_class else np.zeros(n_rows, dtype=np.intp)
         is_alone = np.bincount(labels)[labels] == 1
@@ -82,7 +82,7 @@ class Deal:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What members learn from: rows that weigh something, and the target."""
+    """The training rows of the members: those with a positive weight, and the target."""
 
     X: Any
     y: np.ndarray  # classes in the user's own type, or numbers
@@ -92,9 +92,9 @@ class Task:
     n_features: int
 
     def deal(self) -> Deal:
-        """How rows are left out unless the user says otherwise."""
+        """The default folds."""
         if len(self.y) < 2:
-            raise ValueError("members are judged on rows left out, which takes two rows or more; X has 1 sample")
+            raise ValueError("cross-validation of the members needs two rows or more; X has 1 sample")
         return Deal(by_class=len(self.classes) > 0)
 
     def fit_options(self) -> dict[str, Any]:
@@ -108,7 +108,7 @@ def default_members(task: Task, *, shares: bool = False) -> Named:
     ----------
     task : Task
     shares : bool, default=False
-        Whether all members are asked for the probabilities of classes.
+        Whether all members need class probabilities.
     """
     # A fold of five leaves out a fifth of the rows, and of two a half.
     n_neighbours = max(1, min(5, len(task.y) // 2))
@@ -134,10 +134,10 @@ def _support_vectors(task: Task, shares: bool) -> Any:
 
 
 class Combination(Ensemble, MetaEstimatorMixin, _BaseComposition, BaseEstimator):
-    """Shared base of the ensembles whose members differ in kind."""
+    """Shared base of the ensembles with members of different kinds."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit all members, then what joins them.
+        """Fit all members, then combine them.
 
         Parameters
         ----------
@@ -160,10 +160,10 @@ class Combination(Ensemble, MetaEstimatorMixin, _BaseComposition, BaseEstimator)
 
     @abstractmethod
     def _fit_members(self, members: Named, task: Task) -> Any:
-        """Fit copies of the members: an object with `estimators_`, and with whatever predicting needs."""
+        """Fit copies of the members; returns an object with `estimators_` and all that prediction needs."""
 
     def _check_parameters(self) -> None:
-        """Refuse parameters that make no sense."""
+        """Check the parameters."""
 
     def _default_members(self, task: Task) -> Named:
         return default_members(task)
@@ -192,7 +192,7 @@ class Combination(Ensemble, MetaEstimatorMixin, _BaseComposition, BaseEstimator)
         return Task(rows, predictions, classes, weights if is_uneven else None, names, len(source.names))
 
     def _members(self, task: Task) -> Named:
-        """The members to fit, each able to read the table; those set to "drop" are left out."""
+        """The members to fit, each able to read the table, without those set to "drop"."""
         if self.estimators is None:
             members = self._default_members(task)
         else:
@@ -237,7 +237,7 @@ class Combination(Ensemble, MetaEstimatorMixin, _BaseComposition, BaseEstimator)
         self.ensemble_ = found
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters, and with `deep` those of the members under their names."""
+        """The parameters, and with `deep` those of the members under their names."""
         return dict(self._get_params("estimators", deep=deep))
 
     def set_params(self, **params: Any) -> Self:

@@ -14,6 +14,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from treewright.estimators.base import TableLearner
+from treewright.estimators.parameter_docs import documented
 from treewright.estimators.parameters import is_whole, parameter_error
 from treewright.table import Column, read_frame, read_like
 
@@ -60,30 +61,14 @@ class CategoricalColumn:
         return marks
 
 
+@documented("preparer")
 class TablePreparer(TransformerMixin, BaseEstimator):
-    """Makes a table with text and missing values one of numbers, for models that need that.
+    """Converts a table with text and missing values to numbers, for models that need them.
 
-    A number's missing values are filled with the median of its column, then the column gets a mean of 0 and a standard
-    deviation of 1. Ordered categories count as 0, 1, 2, .. and are treated alike. Any other category becomes a column
-    of 0 and 1; where there is none, or one that training did not have, all of them are 0. Two rows of different
-    categories are then as far apart as two numbers are on average, which suits models that go by distance.
-
-    Parameters
-    ----------
-    max_categories : int, default=50
-        Most columns that one column of categories becomes. If it has more categories, the most common ones keep a
-        column of their own and all others share one. Raise it where rare categories matter and rows are many.
-    categorical_features, numeric_features : list of names or positions, mask, "all" or None, default=None
-        Columns to be read otherwise than their type says.
-
-    Attributes
-    ----------
-    columns_ : tuple of Column
-        The columns of the training table.
-    n_features_in_ : int
-        Their number.
-    feature_names_in_ : ndarray
-        Their names, if the table had names.
+    Missing values of a number are imputed by the median of the column; then the column is scaled to mean 0 and standard
+    deviation 1. Ordered categories are the numbers 0, 1, 2, .. and are treated alike. Every other category becomes a
+    column of 0 and 1. For missing values and unseen categories all of these are 0. Rows of different categories are
+    then as far apart as two numbers on average, which suits distance-based models.
 
     Examples
     --------
@@ -104,7 +89,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         self.numeric_features = numeric_features
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn medians, scales and categories; `y` is not looked at."""
+        """Compute medians, scales and categories; `y` is not used."""
         if not is_whole(self.max_categories, 2):
             raise parameter_error("max_categories", self.max_categories, "a whole number of 2 or more")
         table = read_frame(X, categorical_features=self.categorical_features, numeric_features=self.numeric_features)
@@ -141,11 +126,11 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         if not len(known):
             return NumericColumn(column.name, 0.0, 0.0, 1.0)
         median = float(np.median(known))
-        filled = np.append(known, np.full(len(values) - len(known), median))
+        imputed = np.append(known, np.full(len(values) - len(known), median))
         # Divided by the largest first: squares of very large numbers would be infinite.
-        largest = float(np.abs(filled).max()) or 1.0
-        mean = float((filled / largest).mean() * largest)
-        deviation = float(np.sqrt(np.mean((filled / largest - mean / largest) ** 2)) * largest)
+        largest = float(np.abs(imputed).max()) or 1.0
+        mean = float((imputed / largest).mean() * largest)
+        deviation = float(np.sqrt(np.mean((imputed / largest - mean / largest) ** 2)) * largest)
         is_constant = deviation <= 1e-15 * largest
         return NumericColumn(column.name, median, mean, 1.0 if is_constant else deviation)
 

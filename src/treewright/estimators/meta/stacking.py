@@ -1,4 +1,4 @@
-"""Stacking: a model that learns from the answers of others when to believe which."""
+"""Stacking: a final model that is fitted to the predictions of the members."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from treewright.estimators.meta.combining import Combination, Named, Task
 from treewright.estimators.meta.preparing import TablePreparer, prepared
+from treewright.estimators.parameter_docs import documented
 from treewright.estimators.parameters import parameter_error
 from treewright.table import read_classes, read_numbers
 from treewright.table.selection import open_rows
@@ -22,7 +23,7 @@ STACK_METHODS = ("auto", "predict_proba", "decision_function", "predict")
 
 
 class Passing:
-    """A stack whose final estimator can see the table, too, as numbers."""
+    """A stack whose final estimator may also get the table, as numbers."""
 
     passthrough: bool
     preparer_: TablePreparer
@@ -32,7 +33,7 @@ class Passing:
 
 
 class NamedStack(Passing, scikit.StackingClassifier):
-    """scikit-learn's, but classes keep their names, and columns that pass through are made numbers."""
+    """scikit-learn's stacking, but classes keep their names, and columns that pass through become numbers."""
 
     def fit(self, X: Any, y: Any, **fit_params: Any) -> Any:
         self._label_encoder = LabelEncoder().fit(y)
@@ -53,7 +54,7 @@ class NamedStack(Passing, scikit.StackingClassifier):
 
 
 class NumberStack(Passing, scikit.StackingRegressor):
-    """scikit-learn's, with columns that pass through made numbers."""
+    """scikit-learn's stacking, but columns that pass through become numbers."""
 
     def fit(self, X: Any, y: Any, **fit_params: Any) -> Any:
         if self.passthrough:
@@ -65,15 +66,15 @@ class NumberStack(Passing, scikit.StackingRegressor):
 
 
 class Stacking(TransformerMixin, Combination):
-    """What stacking of classes and of numbers shares."""
+    """Shared base of stacking for classes and for numbers."""
 
     def predict(self, X: Any) -> np.ndarray:
-        """What the final estimator makes of the members' answers."""
+        """The prediction of the final estimator."""
         check_is_fitted(self)
         return np.asarray(self.ensemble_.predict(open_rows(X)))
 
     def transform(self, X: Any) -> np.ndarray:
-        """The table that the final estimator looks at: what each member answers, side by side."""
+        """The input of the final estimator: the predictions of the members, a column each."""
         check_is_fitted(self)
         return np.asarray(self.ensemble_.transform(open_rows(X)))
 
@@ -116,47 +117,12 @@ def _final_has(method: str) -> Any:
     return available_if(check)
 
 
+@documented("meta", "combination", "stacking", "classes")
 class StackingClassifier(ClassifierMixin, Stacking):
-    """Different kinds of classifiers, and a final one that learns from their answers.
+    """Classifiers of different kinds, and a final classifier that is fitted to their predictions.
 
-    The final estimator learns from answers for rows left out: each member is fitted to four fifths of the rows and
-    asked about the last fifth, five times over. The members that predict are fitted to all rows.
-
-    Parameters
-    ----------
-    estimators : list of (name, classifier) or None, default=None
-        The members. None takes three that err in different ways: k-nearest neighbours ("nearest"), a decision tree
-        pruned by cross-validation ("tree") and a support vector machine ("svm"; above 10,000 rows its kernel is
-        approximated by 300 points). Members of this library and pipelines get the table as it is, all others by way of
-        a `TablePreparer`, which makes it one of numbers. A member set to "drop" is left out.
-    final_estimator : classifier or None, default=None
-        What learns from the answers; None is a logistic regression.
-    cv : int, splitter, "prefit" or None, default=None
-        How rows are left out. None deals them to five folds, always in the same way. "prefit" takes members that are
-        fitted already; then give rows that they have not seen.
-    stack_method : {"auto", "predict_proba", "decision_function", "predict"}, default="auto"
-        What members are asked for; "auto" is the first of these that a member has.
-    passthrough : bool, default=False
-        Whether the final estimator sees the table, too, by way of a `TablePreparer`.
-    n_jobs : int or None, default=None
-        How many members to fit at the same time; -1 for as many as there are cores.
-    progress : bool or None, default=None
-        Whether to show that fitting goes on once it takes more than two seconds; None does in terminals and notebooks.
-
-    Attributes
-    ----------
-    estimators_ : list of classifiers
-        The fitted members.
-    named_estimators_ : Bunch
-        The same by name.
-    final_estimator_ : classifier
-        What joins them.
-    classes_ : ndarray
-        The classes in ascending order.
-    n_features_in_, feature_names_in_
-        Number and names of the columns.
-    ensemble_ : sklearn.ensemble.StackingClassifier
-        scikit-learn's ensemble of them.
+    The final estimator is fitted to out-of-fold predictions: in each of five folds, the members are fitted to the other
+    four. The members that predict are fitted to all rows.
 
     Examples
     --------
@@ -189,18 +155,18 @@ class StackingClassifier(ClassifierMixin, Stacking):
 
     @_final_has("predict_proba")
     def predict_proba(self, X: Any) -> np.ndarray:
-        """The probability of each class, in the order of `classes_`, as the final estimator tells it."""
+        """The probability of each class, in the order of `classes_`, by the final estimator."""
         check_is_fitted(self)
         return np.asarray(self.ensemble_.predict_proba(open_rows(X)))
 
     @_final_has("decision_function")
     def decision_function(self, X: Any) -> np.ndarray:
-        """What the final estimator's `decision_function` says."""
+        """The `decision_function` of the final estimator."""
         check_is_fitted(self)
         return np.asarray(self.ensemble_.decision_function(open_rows(X)))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of rows whose class is predicted right."""
+        """The accuracy: the fraction of rows whose class is predicted correctly."""
         labels, classes = read_classes(y)
         return float(super().score(X, classes[labels], sample_weight))
 
@@ -214,43 +180,12 @@ class StackingClassifier(ClassifierMixin, Stacking):
         return self._fit_stack(NamedStack(members, final, stack_method=self.stack_method), task)
 
 
+@documented("meta", "combination", "stacking", "numbers")
 class StackingRegressor(RegressorMixin, Stacking):
-    """Different kinds of regressors, and a final one that learns from their answers.
+    """Regressors of different kinds, and a final regressor that is fitted to their predictions.
 
-    The final estimator learns from answers for rows left out: each member is fitted to four fifths of the rows and
-    asked about the last fifth, five times over. The members that predict are fitted to all rows.
-
-    Parameters
-    ----------
-    estimators : list of (name, regressor) or None, default=None
-        The members. None takes three that err in different ways: k-nearest neighbours ("nearest"), a decision tree
-        pruned by cross-validation ("tree") and a support vector machine ("svm"; above 10,000 rows its kernel is
-        approximated by 300 points). Members of this library and pipelines get the table as it is, all others by way of
-        a `TablePreparer`, which makes it one of numbers. A member set to "drop" is left out.
-    final_estimator : regressor or None, default=None
-        What learns from the answers; None is a ridge regression.
-    cv : int, splitter, "prefit" or None, default=None
-        How rows are left out. None deals them to five folds, always in the same way. "prefit" takes members that are
-        fitted already; then give rows that they have not seen.
-    passthrough : bool, default=False
-        Whether the final estimator sees the table, too, by way of a `TablePreparer`.
-    n_jobs : int or None, default=None
-        How many members to fit at the same time; -1 for as many as there are cores.
-    progress : bool or None, default=None
-        Whether to show that fitting goes on once it takes more than two seconds; None does in terminals and notebooks.
-
-    Attributes
-    ----------
-    estimators_ : list of regressors
-        The fitted members.
-    named_estimators_ : Bunch
-        The same by name.
-    final_estimator_ : regressor
-        What joins them.
-    n_features_in_, feature_names_in_
-        Number and names of the columns.
-    ensemble_ : sklearn.ensemble.StackingRegressor
-        scikit-learn's ensemble of them.
+    The final estimator is fitted to out-of-fold predictions: in each of five folds, the members are fitted to the other
+    four. The members that predict are fitted to all rows.
 
     Examples
     --------
@@ -282,7 +217,7 @@ class StackingRegressor(RegressorMixin, Stacking):
         self.progress = progress
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The coefficient of determination: 1 is perfect, 0 as good as the mean."""
+        """The coefficient of determination: 1 is perfect, 0 is as good as predicting the mean."""
         return float(super().score(X, read_numbers(y), sample_weight))
 
     def _fit_members(self, members: Named, task: Task) -> Any:

@@ -1,4 +1,4 @@
-"""Voting: members of different kinds, and the answer of most of them."""
+"""Voting: members of different kinds, and the majority or the mean of their predictions."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from sklearn.preprocessing import LabelEncoder
 from sklearn.utils.validation import check_is_fitted
 
 from treewright.estimators.meta.combining import Combination, Named, Task, default_members
+from treewright.estimators.parameter_docs import documented
 from treewright.estimators.parameters import parameter_error
 from treewright.table import read_classes, read_numbers
 from treewright.table.selection import open_rows
 
 
 class NamedVotes(scikit.VotingClassifier):
-    """scikit-learn's, but its members learn the classes by their own names, which a tree can then show."""
+    """scikit-learn's voting, but the members get the classes under their own names, which trees show."""
 
     def fit(self, X: Any, y: Any, **fit_params: Any) -> Any:
         self.le_ = LabelEncoder().fit(y)
@@ -30,7 +31,7 @@ class NamedVotes(scikit.VotingClassifier):
 
 
 class Voting(TransformerMixin, Combination):
-    """What votes on classes and means of numbers share."""
+    """Shared base of voting for classes and for numbers."""
 
     def _check_parameters(self) -> None:
         if self.weights is None:
@@ -50,13 +51,13 @@ class Voting(TransformerMixin, Combination):
         return [one for one, (_, member) in zip(self.weights, self.estimators, strict=True) if member != "drop"]
 
     def member_weights(self) -> np.ndarray:
-        """What the vote of each member counts; all together 1."""
+        """The weight of each member; the sum is 1."""
         left = self._weights_left()
         weights = np.ones(len(self.estimators_)) if left is None else np.array(left, dtype=np.float64)
         return weights / weights.sum()
 
     def transform(self, X: Any) -> np.ndarray:
-        """What each member answers, side by side."""
+        """The predictions of the members, a column each."""
         check_is_fitted(self)
         return self.ensemble_.transform(open_rows(X))
 
@@ -66,38 +67,9 @@ class Voting(TransformerMixin, Combination):
         return tags
 
 
+@documented("meta", "combination", "voting", "classes")
 class VotingClassifier(ClassifierMixin, Voting):
-    """Different kinds of classifiers that vote.
-
-    Parameters
-    ----------
-    estimators : list of (name, classifier) or None, default=None
-        The members. None takes three that err in different ways: k-nearest neighbours ("nearest"), a decision tree
-        pruned by cross-validation ("tree") and a support vector machine ("svm"; above 10,000 rows its kernel is
-        approximated by 300 points). Members of this library and pipelines get the table as it is, all others by way of
-        a `TablePreparer`, which makes it one of numbers. A member set to "drop" is left out.
-    voting : {"hard", "soft"}, default="hard"
-        Each member has a vote, and of classes with as many the first wins; or the probabilities are averaged, which is
-        better where all members tell them well.
-    weights : one number per member or None, default=None
-        What the vote of each counts; None counts all the same.
-    n_jobs : int or None, default=None
-        How many members to fit at the same time; -1 for as many as there are cores.
-    progress : bool or None, default=None
-        Whether to show that fitting goes on once it takes more than two seconds; None does in terminals and notebooks.
-
-    Attributes
-    ----------
-    estimators_ : list of classifiers
-        The fitted members.
-    named_estimators_ : Bunch
-        The same by name.
-    classes_ : ndarray
-        The classes in ascending order.
-    n_features_in_, feature_names_in_
-        Number and names of the columns.
-    ensemble_ : sklearn.ensemble.VotingClassifier
-        scikit-learn's ensemble of them.
+    """Classifiers of different kinds that vote.
 
     Examples
     --------
@@ -132,7 +104,7 @@ class VotingClassifier(ClassifierMixin, Voting):
         return self.classes_[shares.argmax(axis=1)]
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """The share of the votes for each class, or its mean probability, in the order of `classes_`."""
+        """The fraction of the votes for each class, or its mean probability, in the order of `classes_`."""
         check_is_fitted(self)
         rows = open_rows(X)
         if self.voting == "soft":
@@ -140,7 +112,7 @@ class VotingClassifier(ClassifierMixin, Voting):
         return votes_of(self.ensemble_._predict(rows).T, self.member_weights(), len(self.classes_))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of rows whose class is predicted right."""
+        """The accuracy: the fraction of rows whose class is predicted correctly."""
         labels, classes = read_classes(y)
         return float(super().score(X, classes[labels], sample_weight))
 
@@ -162,7 +134,7 @@ class VotingClassifier(ClassifierMixin, Voting):
 
 
 def votes_of(predictions: np.ndarray, weights: np.ndarray, n_classes: int) -> np.ndarray:
-    """For each row the weight of the votes for each class; `predictions` has a line of places of classes per member.
+    """The weight of the votes for each class and row; `predictions` has class positions: [member, row].
 
     >>> votes_of(np.array([[0, 1], [1, 1]]), np.array([0.75, 0.25]), 2)
     array([[0.75, 0.25],
@@ -174,33 +146,9 @@ def votes_of(predictions: np.ndarray, weights: np.ndarray, n_classes: int) -> np
     return votes
 
 
+@documented("meta", "combination", "voting", "numbers")
 class VotingRegressor(RegressorMixin, Voting):
-    """Different kinds of regressors, and the mean of their answers.
-
-    Parameters
-    ----------
-    estimators : list of (name, regressor) or None, default=None
-        The members. None takes three that err in different ways: k-nearest neighbours ("nearest"), a decision tree
-        pruned by cross-validation ("tree") and a support vector machine ("svm"; above 10,000 rows its kernel is
-        approximated by 300 points). Members of this library and pipelines get the table as it is, all others by way of
-        a `TablePreparer`, which makes it one of numbers. A member set to "drop" is left out.
-    weights : one number per member or None, default=None
-        What each counts in the mean; None counts all the same.
-    n_jobs : int or None, default=None
-        How many members to fit at the same time; -1 for as many as there are cores.
-    progress : bool or None, default=None
-        Whether to show that fitting goes on once it takes more than two seconds; None does in terminals and notebooks.
-
-    Attributes
-    ----------
-    estimators_ : list of regressors
-        The fitted members.
-    named_estimators_ : Bunch
-        The same by name.
-    n_features_in_, feature_names_in_
-        Number and names of the columns.
-    ensemble_ : sklearn.ensemble.VotingRegressor
-        scikit-learn's ensemble of them.
+    """Regressors of different kinds whose predictions are averaged.
 
     Examples
     --------
@@ -228,12 +176,12 @@ class VotingRegressor(RegressorMixin, Voting):
         self.progress = progress
 
     def predict(self, X: Any) -> np.ndarray:
-        """The mean of the members' answers."""
+        """The mean of the members' predictions."""
         check_is_fitted(self)
         return np.asarray(self.ensemble_.predict(open_rows(X)))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The coefficient of determination: 1 is perfect, 0 as good as the mean."""
+        """The coefficient of determination: 1 is perfect, 0 is as good as predicting the mean."""
         return float(super().score(X, read_numbers(y), sample_weight))
 
     def member_predictions(self, X: Any) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""What all tree learners share: reading the training table, fitting, and following rows down the tree."""
+"""The base of the tree learners: fitting a tree, and sending rows down the tree."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 
 class TreeLearner(TableLearner):
-    """Shared base of the tree learners; a learner adds its parameters and what its recipe fixes."""
+    """Shared base of the tree learners; a learner adds its parameters and its recipe."""
 
-    # Choices that the learner's name stands for, by parameter; all others are the user's.
+    # Choices that the recipe fixes, by parameter; all others are the user's.
     _recipe: ClassVar[Mapping[str, Any]] = {}
     _criteria: ClassVar[tuple[str, ...]]
     _spec: ClassVar[type[TreeSpec]] = TreeSpec
@@ -91,7 +91,7 @@ class TreeLearner(TableLearner):
         return predictions_of(self.tree_, values)
 
     def decision_path(self, X: Any) -> csr_matrix:
-        """The nodes that each row passes: a sparse matrix of rows by nodes, 1 where a row has been."""
+        """The nodes on the path of each row: a sparse matrix of rows by nodes, 1 where a row passes."""
         from scipy.sparse import csr_matrix
 
         leaves = self.apply(X)
@@ -106,7 +106,7 @@ class TreeLearner(TableLearner):
         return csr_matrix((np.ones(len(nodes), dtype=np.int64), nodes, np.append(0, ends)), shape=shape)
 
     def rules(self, of_class: Any = None) -> Any:
-        """The tree as rules, one per leaf; given a class, when the tree predicts it, in one sentence.
+        """The tree as rules, one per leaf; for a class, one sentence about when the tree predicts it.
 
         Parameters
         ----------
@@ -119,17 +119,18 @@ class TreeLearner(TableLearner):
         return rules(self.tree_, of_class)
 
     def get_depth(self) -> int:
-        """The number of tests on the longest way from the root to a leaf."""
+        """The number of splits on the longest path from the root to a leaf."""
         check_is_fitted(self)
         return self.tree_.depth
 
     def get_n_leaves(self) -> int:
+        """The number of leaves."""
         check_is_fitted(self)
         return self.tree_.n_leaves
 
     @property
     def feature_importances_(self) -> np.ndarray:
-        """The share of each column in all that the splits gained; zeros if nothing was gained."""
+        """The fraction of each column in the total gain of all splits; zeros if there is no gain."""
         check_is_fitted(self)
         tree = self.tree_
         inner = np.flatnonzero(tree.n_children)
@@ -139,7 +140,7 @@ class TreeLearner(TableLearner):
         return by_column / total if total > 0.0 else by_column
 
     def _specification(self, seed: int | None = None) -> TreeSpec:
-        """What decides the tree, every parameter checked; None draws the seed as `random_state` says."""
+        """The specification of the tree, every parameter checked; None draws the seed from `random_state`."""
         plan = check_plan({**self._recipe, **self.get_params(deep=False)}, self._criteria, single=True)
         unseen, smoothing = check_unseen(self.unseen), check_smoothing(self.smoothing)
         pruning = self._pruning()
@@ -162,14 +163,14 @@ class TreeLearner(TableLearner):
 
 
 def specification(learner: TreeLearner, seed: int | None = None) -> TreeSpec:
-    """What decides the trees of a learner, every parameter checked; None draws the seed as `random_state` says."""
+    """The specification of a learner's trees, every parameter checked; None draws the seed from `random_state`."""
     return learner._specification(seed)
 
 
 def adopt(
     learner: TreeLearner, fitted: FittedTree, classes: np.ndarray, names: Sequence[str] | None, n_columns: int
 ) -> Any:
-    """Make a learner a fitted one that has this tree; `names` are those of the columns, if the table had names."""
+    """Fit a learner by giving it a tree; `names` are those of the columns, if the table has names."""
     learner.__dict__.pop("ccp_alpha_", None)
     learner.__dict__.pop("feature_names_in_", None)
     if fitted.ccp_alpha is not None:

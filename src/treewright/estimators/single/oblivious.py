@@ -1,4 +1,4 @@
-"""Oblivious trees: all nodes of a level ask the same question, so a leaf is a row of a decision table."""
+"""Oblivious trees: all nodes of a level have the same split, so a leaf is a row of a decision table."""
 
 from __future__ import annotations
 
@@ -6,46 +6,16 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from treewright.engines.criteria import criteria_of
+from treewright.estimators.parameter_docs import documented
 from treewright.estimators.single.base import TreeClassifier, TreeRegressor
 
 
+@documented("single", "oblivious", "classes")
 class ObliviousTreeClassifier(TreeClassifier):
-    """A decision tree with one question per level, always with two answers.
+    """An oblivious decision tree for classes: all nodes of a level have the same binary split.
 
-    It is less flexible than a tree with free choice at each node, and so overfits less; boosting is often
-    built of such trees. All leaves lie equally deep; one that no row reached answers as the node above it.
-
-    Parameters
-    ----------
-    criterion : {"gini", "information_gain", "error"}, default="gini"
-        How a question is rated, over all nodes of the level together.
-    categorical : {"subset", "one_vs_rest"}, default="subset"
-        How a column of categories is split: into two groups along the order of the last class's share, or one
-        category against all others.
-    max_depth : int, default=6
-        Most questions, at most 16: each doubles the leaves.
-    min_split_gain : float, default=0.0
-        Least gain of a question over all rows, in the unit of the criterion.
-    missing : str, default="learned"
-        What becomes of missing values, in training and in prediction: "learned" (the better side of each split),
-        "fractional" (a part down every branch), "majority", "class_majority" or "model" (filled first), "branch" (a
-        value of its own), "every_value", "all_branches", "surrogate" or "error". The side of "branch" and surrogates
-        belong to the question: they are the same in all nodes of a level.
-    unseen : {"as_missing", "stop", "majority", "error"}, default="as_missing"
-        What becomes of categories that were not there in training: they count as missing, the node answers that asks
-        for them, they follow the most rows, or they are refused.
-    class_weight : dict, "balanced" or None, default=None
-        What a row of each class weighs.
-    misclassification_costs : dict or None, default=None
-        What wrong answers cost, {("actual", "predicted"): cost}; those not named cost 1. Used while the tree grows and
-        to choose its answers.
-    smoothing : "laplace", ("m_estimate", m) or None, default=None
-        Keep the class shares of small leaves from 0 and 1: one row more of each class, or m rows spread as in the
-        whole table.
-    categorical_features, numeric_features : list of names or positions, mask, "all" or None, default=None
-        Columns to be read otherwise than their type says.
-    n_jobs : int or None, default=None
-        Threads for large tables; None takes all cores. The tree does not depend on it.
+    It is less flexible than other trees and therefore overfits less; boosting often uses such trees. All leaves have
+    the same depth. A leaf without training rows predicts the class of its parent.
 
     Examples
     --------
@@ -91,32 +61,11 @@ class ObliviousTreeClassifier(TreeClassifier):
         self.n_jobs = n_jobs
 
 
+@documented("single", "oblivious", "numbers")
 class ObliviousTreeRegressor(TreeRegressor):
-    """A regression tree with one question per level, always with two answers.
+    """An oblivious decision tree for numbers: all nodes of a level have the same binary split.
 
-    Parameters
-    ----------
-    criterion : {"squared_error", "poisson"}, default="squared_error"
-        How a question is rated, over all nodes of the level together; "poisson" is for counts.
-    categorical : {"subset", "one_vs_rest"}, default="subset"
-        How a column of categories is split: into two groups along the order of their means, or one category
-        against all others.
-    max_depth : int, default=6
-        Most questions, at most 16: each doubles the leaves.
-    min_split_gain : float, default=0.0
-        Least gain of a question over all rows, in the unit of the criterion.
-    missing : str, default="learned"
-        What becomes of missing values, in training and in prediction: "learned" (the better side of each split),
-        "fractional" (a part down every branch), "majority", "class_majority" or "model" (filled first), "branch" (a
-        value of its own), "every_value", "all_branches", "surrogate" or "error". The side of "branch" and surrogates
-        belong to the question: they are the same in all nodes of a level.
-    unseen : {"as_missing", "stop", "majority", "error"}, default="as_missing"
-        What becomes of categories that were not there in training: they count as missing, the node answers that asks
-        for them, they follow the most rows, or they are refused.
-    categorical_features, numeric_features : list of names or positions, mask, "all" or None, default=None
-        Columns to be read otherwise than their type says.
-    n_jobs : int or None, default=None
-        Threads for large tables; None takes all cores. The tree does not depend on it.
+    It is less flexible than other trees and therefore overfits less; boosting often uses such trees.
 
     Examples
     --------

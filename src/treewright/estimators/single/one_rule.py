@@ -1,4 +1,4 @@
-"""One rule: all rows are judged by one column, the one that makes the fewest errors (Holte 1993)."""
+"""OneR: a rule on the one column that makes the fewest errors (Holte 1993)."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from treewright.engines.missing_values import (
 )
 from treewright.estimators.base import Training
 from treewright.estimators.missing_values import impute, refuse_missing
+from treewright.estimators.parameter_docs import documented
 from treewright.estimators.parameters import check_min_bucket
 from treewright.estimators.single.base import TreeClassifier
 from treewright.estimators.single.specification import TreeSpec
@@ -31,32 +32,17 @@ if TYPE_CHECKING:
     from treewright.runtime.forms import Run
 
 
+@documented("single", "oner", "classes")
 class OneRClassifier(TreeClassifier):
-    """A tree that asks about one column only: a branch per category, or per interval of a number.
+    """OneR (Holte 1993): a rule on the one column that makes the fewest errors.
 
-    Often not much worse than a large tree (Holte 1993), and a baseline that any other model should beat. It writes the
-    rule that Weka's OneR writes: a number's intervals end halfway between two values, neighbours that answer the same
-    are one, of classes with equal weight the first is answered, and of columns with equal errors the first is taken.
-    Where Weka answers the first class for want of rows, this rule answers the majority.
+    The rule has one branch per category, or per interval of a number. It is often not much worse than a large tree, and
+    a baseline that any other model should beat. It equals the rule of Weka's OneR:
 
-    Parameters
-    ----------
-    min_bucket : float, default=6
-        Least weight of the majority class in an interval of a number. Raise it for fewer intervals and less
-        overfitting; 6 is Holte's choice.
-    missing : str, default="branch"
-        What becomes of missing values, in training and in prediction: "branch" (a value of their own, as in Weka),
-        "learned" (the branch where they cost the fewest errors), "fractional" (a part down every branch),
-        "every_value", "all_branches", "surrogate", "majority", "class_majority" or "model" (filled first), or "error".
-        The intervals of a number are always those of the rows that have one. A column without missing values in
-        training sends them where most rows go.
-    unseen : {"as_missing", "stop", "majority", "error"}, default="as_missing"
-        What becomes of categories that were not there in training: they count as missing, the node answers that asks
-        for them, they follow the most rows, or they are refused.
-    class_weight : dict, "balanced" or None, default=None
-        What a row of each class weighs.
-    categorical_features, numeric_features : list of names or positions, mask, "all" or None, default=None
-        Columns to be read otherwise than their type says.
+    - The intervals of a number end halfway between two values; neighbours with the same prediction are merged.
+    - The first of several classes with equal weight is predicted; the first of several columns with equal errors is
+      chosen.
+    - A branch without rows predicts the majority class; Weka predicts the first class there.
 
     Examples
     --------
@@ -99,7 +85,7 @@ class OneRClassifier(TreeClassifier):
 
 @dataclass(frozen=True, eq=False)
 class OneRuleSpec(TreeSpec):
-    """What decides the rule of a training table."""
+    """The specification of a rule."""
 
     min_bucket: float
 
@@ -115,21 +101,21 @@ class OneRuleSpec(TreeSpec):
 
 @dataclass(frozen=True, eq=False)
 class OneRule:
-    """The rule of one column: its branches, and where the rows without a value go.
+    """The rule of one column: its branches, and the branches of missing values.
 
-    The branches are the categories or intervals; one more is for rows without a value, if the strategy gives them one.
+    The branches are the categories or intervals; one more is for missing values, if the strategy has one.
     """
 
-    place: int  # -1 if no column is asked
+    place: int  # -1 if the rule uses no column
     thresholds: np.ndarray | None  # upper ends of all intervals but the last, None for categories
     strategy: MissingStrategy
     branch: np.ndarray  # of each row; the number of branches if it has none
     counts: np.ndarray  # class weights of each branch
     rows: np.ndarray
-    missing_counts: np.ndarray  # of the rows that are in no branch of their own
+    missing_counts: np.ndarray  # of the rows without a branch of their own
     n_missing: int
-    parts: np.ndarray  # the part of such a row that each branch takes
-    has_own_branch: bool  # the last branch is that of rows without a value
+    fractions: np.ndarray  # of a row without a value, in each branch
+    has_own_branch: bool  # the last branch is that of missing values
 
     @property
     def n_branches(self) -> int:
@@ -137,13 +123,13 @@ class OneRule:
 
     @property
     def saved(self) -> float:
-        """The weight of the errors of one answer for all rows that the rule does not make.
+        """The weight of the errors that the rule saves, compared with one prediction for all rows.
 
-        As C4.5 measures a gain: by the rows with a value, where those without have no branch of their own.
+        As in the gain of C4.5, only rows with a value count where missing values have no branch of their own.
         """
         counts = self.counts
         if not self.strategy.leaves_out:
-            counts = counts + self.parts[:, None] * self.missing_counts
+            counts = counts + self.fractions[:, None] * self.missing_counts
         return float(_wrong(counts.sum(axis=0)) - _wrong(counts).sum())
 
 
@@ -153,13 +139,13 @@ def _wrong(counts: np.ndarray) -> Any:
 
 
 def best_rule(training: Training, min_bucket: float, strategy: MissingStrategy = STRATEGIES["branch"]) -> OneRule:
-    """The rule that saves the most errors, the first of equals; none if there is nothing to tell apart."""
+    """The rule that saves the most errors, the first of equals; no column if no rule saves any."""
     by_label = np.argsort(training.y, kind="stable")
     nothing = rule_of(training, -1, None, strategy)
-    asked = np.flatnonzero(~np.isnan(training.values).all(axis=0)).tolist()
-    if _wrong(nothing.counts).sum() == 0.0 or not asked:
+    known = np.flatnonzero(~np.isnan(training.values).all(axis=0)).tolist()
+    if _wrong(nothing.counts).sum() == 0.0 or not known:
         return nothing
-    rules = [write_rule(training, place, min_bucket, by_label, strategy) for place in asked]
+    rules = [write_rule(training, place, min_bucket, by_label, strategy) for place in known]
     most = max(rule.saved for rule in rules)
     # Sums of weights may round differently from column to column: the first wins such a tie.
     slack = 1e-12 * training.weights.sum()
@@ -169,7 +155,7 @@ def best_rule(training: Training, min_bucket: float, strategy: MissingStrategy =
 def write_rule(
     training: Training, place: int, min_bucket: float, by_label: np.ndarray, strategy: MissingStrategy
 ) -> OneRule:
-    """The best that one column alone can say; `by_label` lists the rows class by class."""
+    """The best rule of one column; `by_label` lists the rows class by class."""
     column = training.columns[place]
     thresholds = None
     if not column.is_categorical:
@@ -182,43 +168,52 @@ def write_rule(
 def rule_of(training: Training, place: int, thresholds: np.ndarray | None, strategy: MissingStrategy) -> OneRule:
     """The rule with these branches, its rows counted."""
     values = training.values[:, place] if place >= 0 else np.zeros(len(training.y))
-    gaps = np.isnan(values)
+    is_missing = np.isnan(values)
     n_branches = 1
-    branch = np.where(gaps, 0, values)
+    branch = np.where(is_missing, 0, values)
     if place >= 0 and thresholds is None:
         n_branches = len(training.columns[place].categories)
     elif thresholds is not None:
         n_branches = len(thresholds) + 1
         branch = np.searchsorted(thresholds, values, side="left")
-    branch = np.where(gaps, n_branches, branch).astype(np.intp)
-    has_own_branch = strategy.code == OWN_BRANCH and bool(gaps.any())
+    branch = np.where(is_missing, n_branches, branch).astype(np.intp)
+    has_own_branch = strategy.code == OWN_BRANCH and bool(is_missing.any())
     n_branches += int(has_own_branch)
     counts, rows = _count_branches(training, branch, n_branches + 1)
     n_values = None
     if strategy.code == EVERY_VALUE:
-        distinct = np.unique(values[~gaps], return_index=True)[1]
-        n_values = np.bincount(branch[~gaps][distinct], minlength=n_branches)
-    parts = _parts(counts[:-1], counts[-1], strategy, n_values)
+        distinct = np.unique(values[~is_missing], return_index=True)[1]
+        n_values = np.bincount(branch[~is_missing][distinct], minlength=n_branches)
+    fractions = _fractions(counts[:-1], counts[-1], strategy, n_values)
     return OneRule(
-        place, thresholds, strategy, branch, counts[:-1], rows[:-1], counts[-1], int(rows[-1]), parts, has_own_branch
+        place,
+        thresholds,
+        strategy,
+        branch,
+        counts[:-1],
+        rows[:-1],
+        counts[-1],
+        int(rows[-1]),
+        fractions,
+        has_own_branch,
     )
 
 
-def _parts(
+def _fractions(
     counts: np.ndarray, missing_counts: np.ndarray, strategy: MissingStrategy, n_values: np.ndarray | None
 ) -> np.ndarray:
-    """The part of a row without a value that each branch takes: all of it in one, or a share of each."""
+    """The fraction of a row without a value in each branch: all of it in one, or some in each."""
     if n_values is not None:
         return n_values / n_values.sum()
     weight = counts.sum(axis=1)
     if strategy.spreads:
         return weight / weight.sum()
-    # Where the rule errs least; of equals the heaviest, of those the first.
+    # The branch with the fewest errors; of equals the heaviest, of those the first.
     more = _wrong(counts + missing_counts) - _wrong(counts)
     close = more <= more.min() + 1e-12 * (weight.sum() + missing_counts.sum())
-    parts = np.zeros(len(counts))
-    parts[np.argmax(np.where(close & (weight > 0.0), weight, -1.0))] = 1.0
-    return parts
+    fractions = np.zeros(len(counts))
+    fractions[np.argmax(np.where(close & (weight > 0.0), weight, -1.0))] = 1.0
+    return fractions
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,9 +244,9 @@ def read_line(training: Training, place: int, by_label: np.ndarray) -> Line:
 def last_of_intervals(line: Line, min_bucket: float) -> np.ndarray:
     """Which of the distinct values end an interval that another one follows.
 
-    Weka takes the rows of one value together, so that the order of the rows makes no difference. An interval takes
-    values until one class weighs `min_bucket`, then on while the majority of a value is the interval's. Intervals that
-    answer the same are joined. Of classes with the same weight the first is the majority.
+    As in Weka, rows of one value stay together, so the order of the rows does not matter. An interval grows until the
+    weight of one class is `min_bucket`, then on while the majority of the next value is that of the interval. Intervals
+    with the same prediction are merged. Of classes with the same weight the first is the majority.
     """
     n_values = len(line.values)
     majority, is_pure = majority_of_values(line)
@@ -259,31 +254,31 @@ def last_of_intervals(line: Line, min_bucket: float) -> np.ndarray:
     # Where an interval that is full may run on to: the next value with another majority.
     changes = np.append(np.flatnonzero(majority[1:] != majority[:-1]) + 1, n_values)
     run_end = np.append(changes[np.searchsorted(changes, np.arange(n_values), side="right")], n_values)
-    # The last value fills the interval; if it has one class only, that one is the majority.
+    # The last value completes the interval; if it has one class only, that class is the majority.
     majority = np.append(majority.astype(np.int64), -1)
-    answer = np.where((full < n_values) & is_pure[full - 1], majority[full - 1], -1)
-    after = np.where(majority[full] == answer, run_end[full], full)
-    answers, ends = _walk(line, answer.tolist(), after.tolist(), full, majority, run_end)
-    return ends[:-1][answers[:-1] != answers[1:]] - 1
+    label = np.where((full < n_values) & is_pure[full - 1], majority[full - 1], -1)
+    after = np.where(majority[full] == label, run_end[full], full)
+    labels, ends = _walk(line, label.tolist(), after.tolist(), full, majority, run_end)
+    return ends[:-1][labels[:-1] != labels[1:]] - 1
 
 
 def _walk(
-    line: Line, answer: list[int], after: list[int], full: np.ndarray, majority: np.ndarray, run_end: np.ndarray
+    line: Line, first_label: list[int], after: list[int], full: np.ndarray, majority: np.ndarray, run_end: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """What each interval answers, and where the next one begins; `answer` is -1 where rows have to be counted."""
-    answers, ends = [], []
+    """The label of each interval, and where the next one begins; `first_label` is -1 where rows must be counted."""
+    labels, ends = [], []
     at = 0
     while at < len(after):
-        label, end = answer[at], after[at]
+        label, end = first_label[at], after[at]
         if label < 0:
             end = int(full[at])
             rows = slice(line.starts[at], line.starts[end])
             label = int(np.argmax(np.bincount(line.labels[rows], line.weights[rows])))
             end = int(run_end[end]) if majority[end] == label else end
-        answers.append(label)
+        labels.append(label)
         ends.append(end)
         at = end
-    return np.array(answers), np.array(ends)
+    return np.array(labels), np.array(ends)
 
 
 def majority_of_values(line: Line) -> tuple[np.ndarray, np.ndarray]:
@@ -291,7 +286,7 @@ def majority_of_values(line: Line) -> tuple[np.ndarray, np.ndarray]:
     if len(line.values) == len(line.labels):
         return line.labels, np.ones(len(line.labels), dtype=bool)
     rank = line.rank()
-    # A cell is one class of one value; its rows stand next to each other.
+    # A cell is one class of one value; its rows are next to each other.
     is_first = np.append(True, (rank[1:] != rank[:-1]) | (line.labels[1:] != line.labels[:-1]))
     cells = np.flatnonzero(is_first)
     value_of, label_of = rank[cells], line.labels[cells]
@@ -342,12 +337,12 @@ def build_tree(training: Training, rule: OneRule, unseen: str) -> Tree:
     is_multiway = rule.thresholds is None
     n_children = np.where(is_inner, sizes if is_multiway else 2, 0).astype(np.int32)
     known = np.array([rule.counts[lo:hi].sum(axis=0) for lo, hi in spans])
-    part = np.array([rule.parts[lo:hi].sum() for lo, hi in spans])
+    fraction = np.array([rule.fractions[lo:hi].sum() for lo, hi in spans])
     threshold = np.array([_threshold(rule, *span) for span in spans])
-    missing_branch, share = _ways_of_gaps(rule, first_child, n_children, known.sum(axis=1), part)
-    taken = (part > 0.0).astype(float) if rule.strategy.code == ALL_BRANCHES else part
+    missing_branch, share = _route_missing(rule, first_child, n_children, known.sum(axis=1), fraction)
+    taken = (fraction > 0.0).astype(float) if rule.strategy.code == ALL_BRANCHES else fraction
     distribution = known + taken[:, None] * rule.missing_counts
-    rows = np.array([rule.rows[lo:hi].sum() for lo, hi in spans]) + np.where(part > 0.0, rule.n_missing, 0)
+    rows = np.array([rule.rows[lo:hi].sum() for lo, hi in spans]) + np.where(fraction > 0.0, rule.n_missing, 0)
     surrogates, words = None, np.empty(0, dtype=np.uint64)
     if rule.strategy.code == SURROGATE:
         settled = settle_missing(training, rule, spans, first_child, n_children)
@@ -386,28 +381,28 @@ def build_tree(training: Training, rule: OneRule, unseen: str) -> Tree:
     )
 
 
-def _ways_of_gaps(
-    rule: OneRule, first_child: list[int], n_children: np.ndarray, weight: np.ndarray, part: np.ndarray
+def _route_missing(
+    rule: OneRule, first_child: list[int], n_children: np.ndarray, weight: np.ndarray, fraction: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """For each node the branch of rows without a value, or -1 and the share of each node below."""
+    """The branch of missing values at each node, or -1 and the fraction of each child."""
     missing_branch = np.zeros(len(n_children), dtype=np.int32)
     share = np.zeros(len(n_children))
     for node in np.flatnonzero(n_children):
         children = slice(first_child[node], first_child[node] + n_children[node])
         if rule.strategy.spreads:
             missing_branch[node] = -1
-            share[children] = part[children] / part[node]
+            share[children] = fraction[children] / fraction[node]
         elif rule.has_own_branch and node == 0:
             missing_branch[node] = n_children[node] - 1
-        elif rule.n_missing > 0 and part[node] > 0.0:
-            missing_branch[node] = np.argmax(part[children])
+        elif rule.n_missing > 0 and fraction[node] > 0.0:
+            missing_branch[node] = np.argmax(fraction[children])
         else:
             missing_branch[node] = np.argmax(weight[children])
     return missing_branch, share
 
 
 def _threshold(rule: OneRule, lo: int, hi: int) -> float:
-    """What a node asks of a number to part a range of branches; infinity parts rows with a value from those without."""
+    """The threshold that splits a range of branches; infinity separates rows with a value from those without."""
     if rule.thresholds is None or hi - lo < 2:
         return np.nan
     middle = _middle(rule, lo, hi)
@@ -416,7 +411,7 @@ def _threshold(rule: OneRule, lo: int, hi: int) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Settled:
-    """Where the rows are when other columns tell the way of those without a value."""
+    """The branches of all rows after surrogates have decided those of missing values."""
 
     branch: np.ndarray  # of each row
     missing_branch: np.ndarray  # of each node
@@ -427,7 +422,7 @@ class Settled:
 def settle_missing(
     training: Training, rule: OneRule, spans: list[tuple[int, int]], first_child: list[int], n_children: np.ndarray
 ) -> Settled:
-    """Find the surrogates of each node and send the rows without a value by them, from the root down."""
+    """Find the surrogates of each node and send the rows with missing values by them, from the root down."""
     # Imported here because only this strategy needs the kernels.
     from treewright.engines.exact.level_surrogates import (
         find_level_surrogates,
@@ -480,7 +475,7 @@ def _code(training: Training) -> tuple[Run, Data]:
 
 
 def _middle(rule: OneRule, lo: int, hi: int) -> int:
-    """Where a range of branches is parted: missing values first, then in halves, so that the tree stays shallow."""
+    """Where a range of branches is split: missing values first, then in halves, so that the tree is shallow."""
     assert rule.thresholds is not None
     n_intervals = len(rule.thresholds) + 1
     return n_intervals if hi > n_intervals else lo + (hi - lo) // 2

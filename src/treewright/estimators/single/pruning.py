@@ -1,4 +1,4 @@
-"""Pruning fitted models: a smaller tree, chosen by one of the methods of the field."""
+"""Pruning of fitted models, and of trees while they are fitted."""
 
 from __future__ import annotations
 
@@ -47,23 +47,25 @@ def prune(
     ----------
     model : a fitted tree learner, or a `Tree`
     method : str or None
-        "cost_complexity": the smallest tree with the least risk plus `ccp_alpha` per leaf (Breiman et al. 1984);
-        "reduced_error": nodes become leaves that are no worse so on rows the tree has not seen, given as `X` and
-        `y` (Quinlan 1987); "error_based": C4.5's upper bounds of the error at a `confidence`, by subtree replacement,
-        and by raising if the training rows are given as `X` and `y`; "pessimistic": half an error is added per leaf
-        (Quinlan 1987); "minimum_description_length": the tree and the classes in the fewest bits (Mehta, Rissanen and
-        Agrawal 1995); "collapse": only branches that all give one answer.
+        - "cost_complexity": the smallest tree with the least risk plus `ccp_alpha` per leaf (Breiman et al. 1984).
+        - "reduced_error": nodes become leaves where this makes no more errors on a validation set, given as `X` and
+          `y` (Quinlan 1987).
+        - "error_based": C4.5's upper bounds of the error at a `confidence`, by subtree replacement, and by subtree
+          raising if the training rows are given as `X` and `y`.
+        - "pessimistic": half an error is added per leaf (Quinlan 1987).
+        - "minimum_description_length": the tree and the classes in the fewest bits (Mehta, Rissanen and Agrawal 1995).
+        - "collapse": only nodes whose leaves all predict the same.
     ccp_alpha : float, default=0.0
-        The price of a leaf, as a share of all weight; `cost_complexity_path` lists those that matter.
+        The cost of a leaf, as a fraction of the total weight; `cost_complexity_path` lists the values that matter.
     risk : "error" or "impurity", default="error"
-        What cost-complexity pruning counts at a leaf of a classifier: wrong answers as rpart does, or its impurity
-        as scikit-learn does. Numbers are always judged by their impurity.
+        The risk of a leaf of a classifier in cost-complexity pruning: its errors as in rpart, or its impurity as in
+        scikit-learn. The risk for numbers is always the impurity.
     confidence : float, default=0.25
         For "error_based": smaller means a smaller tree.
     X, y, sample_weight : table and target, default=None
-        For "reduced_error", rows that the model has not seen; for "error_based", those it was fitted to.
+        For "reduced_error", a validation set; for "error_based", the training rows.
     where : function of a node, default=None
-        A rule of one's own in place of a method: nodes for which it is true become leaves.
+        A rule instead of a method: nodes for which it is true become leaves.
 
     Examples
     --------
@@ -83,7 +85,7 @@ def prune(
     if method is None and where is None:
         raise ValueError(f"prune needs a method, one of {', '.join(METHODS)}, or a rule of your own as `where`")
     if where is not None and not callable(where):
-        raise ValueError(f"where is {where!r}; give a function of a node that says whether it becomes a leaf")
+        raise ValueError(f"where is {where!r}; give a function of a node that returns whether it becomes a leaf")
     if where is not None:
         return _with_tree(model, methods.prune_where(tree, where))
     if method not in METHODS:
@@ -110,19 +112,19 @@ def prune(
 
 
 @dataclass(frozen=True, repr=False)
-class PricedTrees:
-    """What cross-validation says of each tree of the pruning sequence: a line each, ready to plot.
+class ValidatedPath:
+    """The trees of a pruning sequence with their cross-validated losses; prints as a table.
 
     Attributes
     ----------
-    ccp_alphas : the price per leaf from which on a tree is the best.
-    leaves : its number of leaves.
-    risks : its risk on the training rows.
-    losses : its mean loss on rows left out: the share of wrong answers, or the mean squared error.
-    deviations : the standard error of that.
-    chosen : the line of the smallest tree within the allowed standard errors of the best.
+    ccp_alphas : the least cost of a leaf at which each tree is the best.
+    leaves : the number of leaves of each tree.
+    risks : the risk of each tree on the training rows.
+    losses : the mean out-of-fold loss of each tree: its error rate, or its mean squared error.
+    deviations : the standard errors of the losses.
+    chosen : the index of the smallest tree within the allowed standard errors of the best.
 
-    `as_dict` gives the lines as columns, for a frame or a plot.
+    `as_dict` returns the table by columns, for a frame or a plot.
     """
 
     ccp_alphas: np.ndarray
@@ -134,12 +136,12 @@ class PricedTrees:
 
     @property
     def ccp_alpha(self) -> float:
-        """The price that gives the chosen tree."""
+        """The cost of a leaf of the chosen tree."""
         return float(self.ccp_alphas[self.chosen])
 
     def __repr__(self) -> str:
         chosen = f"{self.leaves[self.chosen]} leaves at {self.ccp_alpha:.6g}"
-        return f"PricedTrees({len(self.ccp_alphas)} trees, chosen: {chosen})"
+        return f"ValidatedPath({len(self.ccp_alphas)} trees, chosen: {chosen})"
 
     def __str__(self) -> str:
         return methods.write_lines(self.as_dict())
@@ -165,21 +167,22 @@ def cross_validate_ccp_alpha(
     standard_errors: float = 1.0,
     risk: str = "error",
     sample_weight: Any = None,
-) -> PricedTrees:
-    """Judge each tree of a model's pruning sequence on rows left out, as CART does (Breiman et al. 1984).
+) -> ValidatedPath:
+    """The cross-validated loss of each tree of a model's pruning sequence, as in CART (Breiman et al. 1984).
 
-    Rows are dealt to the folds in turn, class by class or along the ascending target, so that nothing is random.
+    Rows are assigned to the folds in turn, class by class or along the ascending target; nothing is random.
 
     Parameters
     ----------
     model : a tree learner, fitted or not
-        A copy of it is fitted to all rows and to each part of them.
+        A copy is fitted to all rows and to the rows of each fold.
     X, y : table and target
     folds : int, default=10
     deals : int, default=1
-        How often the rows are dealt anew, each time in another fixed order; the losses of all deals are averaged.
+        Number of assignments to folds, each in another fixed order; the losses are averaged.
     standard_errors : float, default=1.0
-        How far above the least loss the smallest acceptable tree may lie; 0 chooses the tree with the least loss.
+        The smallest tree whose loss is within this number of standard errors of the least one is chosen; 0 chooses the
+        tree with the least loss.
     risk : "error" or "impurity", default="error"
         As in `prune`.
     sample_weight : one number per row or None
@@ -189,19 +192,19 @@ def cross_validate_ccp_alpha(
     >>> from treewright import DecisionTreeClassifier, cross_validate_ccp_alpha, datasets, prune
     >>> iris = datasets.load_iris()
     >>> model = DecisionTreeClassifier().fit(iris.X, iris.y)
-    >>> judged = cross_validate_ccp_alpha(model, iris.X, iris.y, risk="impurity")
-    >>> judged.leaves.tolist(), judged.chosen
+    >>> found = cross_validate_ccp_alpha(model, iris.X, iris.y, risk="impurity")
+    >>> found.leaves.tolist(), found.chosen
     ([9, 7, 5, 4, 3, 2, 1], 3)
-    >>> prune(model, "cost_complexity", ccp_alpha=judged.ccp_alpha, risk="impurity").tree_
+    >>> prune(model, "cost_complexity", ccp_alpha=found.ccp_alpha, risk="impurity").tree_
     Tree(target='species', n_leaves=4, depth=3)
     """
     if not isinstance(model, TreeLearner):
         raise TypeError(f"only a tree learner can be cross-validated here, not a {type(model).__name__}")
     training = read_training(model, read_table(model, X), y, sample_weight)
-    return _judge(specification(model), training, folds, deals, standard_errors, _check_risk(risk))
+    return _validate_path(specification(model), training, folds, deals, standard_errors, _check_risk(risk))
 
 
-def _judge(
+def _validate_path(
     spec: TreeSpec,
     training: Training,
     folds: int,
@@ -209,10 +212,10 @@ def _judge(
     standard_errors: float,
     risk: str,
     tree: Tree | None = None,
-) -> PricedTrees:
-    """Grow a tree from each part of the rows and add up, for each price, what the others lose in it.
+) -> ValidatedPath:
+    """Grow a tree without each fold, and sum the losses of the fold for each cost of a leaf.
 
-    `tree` is the one of all rows, if it is there already.
+    `tree` is the one of all rows, if it has been grown already.
     """
     n_rows = len(training.y)
     if isinstance(folds, bool) or not isinstance(folds, int) or not 2 <= folds <= n_rows:
@@ -231,13 +234,13 @@ def _judge(
     deviation = np.sqrt(np.maximum(sums[:, 1] / n_rows - mean**2, 0.0) / n_rows)
     best = int(np.argmin(mean))
     chosen = int(np.flatnonzero(mean <= mean[best] + standard_errors * deviation[best] + 1e-12 * mean.max())[-1])
-    return PricedTrees(path.ccp_alphas, path.leaves, path.risks, mean, deviation, chosen)
+    return ValidatedPath(path.ccp_alphas, path.leaves, path.risks, mean, deviation, chosen)
 
 
 def _deal_folds(targets: np.ndarray, folds: int, deal: int) -> np.ndarray:
-    """The fold of each row: dealt in turn, class by class or along the ascending target.
+    """The fold of each row: assigned in turn, class by class or along the ascending target.
 
-    The first deal takes rows of one class in their order, every other one in an order of its own.
+    The first assignment keeps the order of the rows of a class, every other one has a permutation of its own.
     """
     order = np.arange(len(targets)) if deal == 0 else np.random.default_rng(deal).permutation(len(targets))
     fold_of = np.empty(len(targets), dtype=np.int64)
@@ -248,7 +251,7 @@ def _deal_folds(targets: np.ndarray, folds: int, deal: int) -> np.ndarray:
 def _losses_left_out(
     spec: TreeSpec, training: Training, left_out: np.ndarray, prices: np.ndarray, risk: str
 ) -> np.ndarray:
-    """Losses and squared losses, for each price, of rows that the tree was not grown from."""
+    """Sums of losses and squared losses, for each cost of a leaf, of rows that the tree was not grown from."""
     tree = spec.grow(training.rows(~left_out))
     ccp_alphas, _ = methods.weakest_links(tree, risk)
     targets = training.y[left_out]
@@ -258,13 +261,13 @@ def _losses_left_out(
 
 
 def cost_complexity_path(model: Any, X: Any = None, y: Any = None, *, risk: str = "error") -> methods.PruningPath:
-    """The nested trees of cost-complexity pruning: from which price per leaf on each is the best, and its risk.
+    """The nested trees of cost-complexity pruning, each with its risk and the cost of a leaf that selects it.
 
     Parameters
     ----------
     model : a fitted tree learner, or a `Tree`
     X, y : table and target, default=None
-        Rows that the model has not seen, to judge each tree of the sequence: its `validation` error.
+        A validation set, for the `validation` error of each tree of the sequence.
     risk : "error" or "impurity", default="error"
         As in `prune`.
 
@@ -295,7 +298,7 @@ def complexity_table(model: Any, cp: float = 0.01) -> ComplexityTable:
         Grown with rpart's limits (`min_samples_split=20, min_samples_leaf=7, prune=None`) and `missing="surrogate"`
         its table is rpart's own.
     cp : float, default=0.01
-        The least complexity of a split that is worth keeping, as a share of the root's risk.
+        The least complexity of a split that is kept, as a fraction of the root's risk.
 
     Examples
     --------
@@ -323,7 +326,7 @@ DEALS, FEW_ROWS = 3, 5000
 
 
 def check_pruning(pruning: Pruning, *, of_classes: bool) -> None:
-    """Refuse choices of `prune`, `ccp_alpha` and `confidence` that cannot be met, before any work is done."""
+    """Check `prune`, `ccp_alpha` and `confidence` before any work is done."""
     method, ccp_alpha, share = pruning.method, pruning.ccp_alpha, pruning.validation_fraction
     if method not in WHILE_FITTING:
         raise ValueError(f"prune is {method!r}; give one of {', '.join(map(repr, WHILE_FITTING))}, or None")
@@ -335,16 +338,16 @@ def check_pruning(pruning: Pruning, *, of_classes: bool) -> None:
         _check_number("ccp_alpha", ccp_alpha, 0.0, math.inf)
     _check_number("confidence", pruning.confidence, 0.0, 1.0)
     if not is_real(share) or not 0.0 < share <= 0.5:
-        raise ValueError(f"validation_fraction is {share!r}; give a part of the rows above 0.0 and up to 0.5")
+        raise ValueError(f"validation_fraction is {share!r}; give a fraction of the rows above 0.0 and up to 0.5")
     if pruning.variant not in VARIANTS:
         raise ValueError(f"variant is {pruning.variant!r}; give 'j48' or 'c4.5r8'")
 
 
 def grow_to_size(spec: TreeSpec, pruning: Pruning, training: Training) -> FittedTree:
-    """Grow a tree and prune it as its specification says."""
+    """Grow a tree and prune it by its specification."""
     if pruning.method == "reduced_error":
-        growing, held = deal_out(training, pruning.validation_fraction)
-        grown, unseen = spec.grow(training.rows(growing)), training.rows(held)
+        growing, validation = split_validation(training, pruning.validation_fraction)
+        grown, unseen = spec.grow(training.rows(growing)), training.rows(validation)
         return FittedTree(methods.prune_by_reduced_error(grown, unseen.values, unseen.y, unseen.weights))
     tree = spec.grow(training)
     if pruning.method == "cost_complexity":
@@ -355,34 +358,34 @@ def grow_to_size(spec: TreeSpec, pruning: Pruning, training: Training) -> Fitted
     if pruning.method == "error_based" and spec.plan.quinlan:
         rows: methods.Rows | None = None
         if pruning.subtree_raising and not _counts_rows_twice(spec.plan):
-            filled = impute(training, spec.plan)[0]
-            rows = methods.Rows(filled.values, filled.y, filled.weights)
+            imputed = impute(training, spec.plan)[0]
+            rows = methods.Rows(imputed.values, imputed.y, imputed.weights)
         tree = methods.collapse_by_errors(tree)
         return FittedTree(_prune_by_bounds(tree, rows, pruning.confidence, pruning.variant))
     return FittedTree(prune(tree, pruning.method, confidence=pruning.confidence))
 
 
 def _counts_rows_twice(plan: Plan) -> bool:
-    """Do rows without a value count in several branches, so that raising cannot send them down again?"""
+    """Whether rows with missing values count in several branches, so that raising cannot send them down again."""
     return plan.strategy.code in (ALL_BRANCHES, EVERY_VALUE)
 
 
 def _choose_alpha(spec: TreeSpec, training: Training, tree: Tree, standard_errors: float) -> float:
-    """The price per leaf by cross-validation; few rows are dealt several times, because one deal says little."""
+    """The cost of a leaf by cross-validation; small tables are assigned to folds several times, to reduce variance."""
     n_rows = len(training.y)
     folds = min(FOLDS, n_rows)
     if folds < 2:
         return 0.0
-    # Models that fill missing values take much longer than the trees themselves.
+    # Imputation by models takes much longer than the growth of the tree.
     deals = DEALS if n_rows <= FEW_ROWS and spec.plan.missing != "model" else 1
-    return _judge(spec, training, folds, deals, standard_errors, "error", tree).ccp_alpha
+    return _validate_path(spec, training, folds, deals, standard_errors, "error", tree).ccp_alpha
 
 
 def _prune_by_bounds(tree: Tree, rows: methods.Rows | None, confidence: float, variant: str) -> Tree:
     """Error-based pruning, with raising if the training rows are given and each is in the tree once."""
     costs = tree.misclassification_costs
     if costs is not None:
-        # The bounds are those of rows that weigh what their errors cost.
+        # The bounds are those of rows weighted by the costs of their errors.
         priors = _priors_of(tree, costs)
         rows = None if rows is None else replace(rows, weights=rows.weights * priors[rows.labels])
         pruned = _prune_by_bounds(
@@ -398,30 +401,30 @@ def _prune_by_bounds(tree: Tree, rows: methods.Rows | None, confidence: float, v
 
 
 def _priors_of(tree: Tree, costs: np.ndarray) -> np.ndarray:
-    """The altered priors that a tree with these costs was grown with: its root tells the weight of each class."""
+    """The altered priors of a tree with these costs, from the class weights of its root."""
     at_root = tree.distribution[0]
     return altered_priors(costs, np.arange(len(at_root)), at_root)
 
 
-def deal_out(training: Training, share: float) -> tuple[np.ndarray, np.ndarray]:
-    """The rows to grow a tree from and those to prune it with, as Weka deals them: every class in the same share.
+def split_validation(training: Training, share: float) -> tuple[np.ndarray, np.ndarray]:
+    """The rows to grow a tree from, and the validation set to prune it with, as in Weka.
 
-    Nothing is random. Rows are grouped by class (or sorted by a numeric target), dealt to as many folds as the share
-    asks for, and the last fold prunes.
+    Every class has the same fraction in both. Nothing is random: rows are grouped by class, or sorted by a numeric
+    target, and assigned in turn to folds; the last fold is the validation set.
     """
     n_folds = max(2, round(1.0 / share))
     order = group_by_class(training.y) if training.target.is_classes else np.argsort(training.y)
-    dealt = np.concatenate([order[start::n_folds] for start in range(n_folds)])
+    by_fold = np.concatenate([order[start::n_folds] for start in range(n_folds)])
     n_last = len(order) // n_folds
     if n_last == 0:
         raise ValueError(
             f"reduced_error pruning needs at least {n_folds} rows to set a share of {share:.3g} aside, not {len(order)}"
         )
-    return dealt[:-n_last], dealt[-n_last:]
+    return by_fold[:-n_last], by_fold[-n_last:]
 
 
 def group_by_class(labels: np.ndarray) -> np.ndarray:
-    """The order of rows in which Weka stratifies: rows of a class are swapped together, in place.
+    """The order of rows in which Weka stratifies: rows of a class are swapped next to each other, in place.
 
     >>> group_by_class(np.array([0, 1, 0, 2, 1])).tolist()
     [0, 2, 1, 4, 3]
@@ -449,7 +452,7 @@ def _tree_of(model: Any) -> Tree:
 
 
 def _with_tree(model: Any, tree: Tree) -> Any:
-    """The tree alone if that was given, else the model with this tree in the place of its own."""
+    """The tree if a tree was given, else a copy of the model with this tree."""
     if isinstance(model, Tree):
         return tree
     smaller = copy.copy(model)
@@ -463,7 +466,7 @@ def _prune_by_estimated_error(model: Any, tree: Tree, confidence: float, X: Any,
         return _prune_by_bounds(tree, None, confidence, variant)
     if tree.own_criterion is not None:
         raise ValueError(
-            f"raising works impurities out anew, and a tree keeps only the name of its own criterion "
+            f"raising computes impurities again, but a tree keeps only the name of its own criterion "
             f"{tree.own_criterion!r}; leave X and y out"
         )
     values, targets, weights = _read_rows(model, tree, X, y, sample_weight, "error_based pruning with raising")
@@ -484,7 +487,7 @@ def _prune_by_reduced_error(model: Any, tree: Tree, X: Any, y: Any, sample_weigh
 def _read_rows(
     model: Any, tree: Tree, X: Any, y: Any, sample_weight: Any, purpose: str
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Values, answers and weights of rows in a tree's own terms; a learner's class weights count."""
+    """Values, targets and weights of rows in the terms of a tree; the class weights of a learner apply."""
     if X is None or y is None:
         raise ValueError(f"{purpose} needs rows and their target: give X and y")
     is_learner = isinstance(model, TreeLearner)
@@ -501,7 +504,7 @@ def _read_rows(
 
 
 def _labels_of(y: Any, tree: Tree) -> np.ndarray:
-    """Class labels in the tree's terms; a class it does not know is refused."""
+    """Class labels in the terms of the tree; an unknown class is an error."""
     codes, classes = read_classes(y)
     known = {name: label for label, name in enumerate(tree.target.classes)}
     strange = [name for name in classes.tolist() if name not in known]

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from treewright.table import Kind, read_frame, read_table
-from treewright.table.arff import read_arff
+from treewright.table.readers.arff import read_arff
 
 EXAMPLE = """\
 % a comment
@@ -29,7 +29,7 @@ sunny, 21.5, 3, 'a, b', 2024-02-29, '01/02/2024'
 
 
 def parse(text):
-    return read_arff(text.splitlines())
+    return read_arff(text)
 
 
 def test_the_parts_of_the_format_are_read():
@@ -144,7 +144,7 @@ def test_a_table_written_as_arff_reads_back(data):
         "@data",
     ]
     lines += [f"{'?' if word is None else quoted(word)}, {'?' if x is None else repr(x)}" for word, x in rows]
-    frame = read_arff(lines)
+    frame = read_arff("\n".join(lines))
     assert frame.columns == [name, "number"]
     assert frame.domains[name].categories == tuple(domain)
     assert frame[name].tolist() == [word for word, _ in rows]

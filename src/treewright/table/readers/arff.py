@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,15 +40,15 @@ class Attribute:
     domain: tuple[str, ...] = ()
 
 
-def read_arff(lines: Iterable[str]) -> Frame:
-    """Read ARFF from its lines.
+def read_arff(text: str) -> Frame:
+    """Read a table in ARFF.
 
-    >>> header = ["@relation r", "@attribute sky {sunny, rainy}", "@attribute t real"]
-    >>> frame = read_arff([*header, "@data", "sunny, 21"])
+    >>> lines = ["@relation r", "@attribute sky {sunny, rainy}", "@attribute t real", "@data", "sunny, 21"]
+    >>> frame = read_arff("\\n".join(lines))
     >>> frame.domains["sky"].categories, frame["t"].tolist()
     (('sunny', 'rainy'), [21.0])
     """
-    numbered = ((number, line.strip()) for number, line in enumerate(lines, 1))
+    numbered = ((number, line.strip()) for number, line in enumerate(text.split("\n"), 1))
     content = ((number, line) for number, line in numbered if line and not line.startswith("%"))
     attributes = _read_header(content)
     numbers, rows = [], []

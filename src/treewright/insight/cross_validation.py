@@ -1,0 +1,265 @@
+"""Cross-validation: how well a model predicts rows that it was not fitted to, compared with a constant."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from treewright.insight.scoring import Score, score_classes, score_numbers
+from treewright.insight.task import Task
+from treewright.insight.text_table import write_figure, write_table
+from treewright.table import Frame, read_classes, read_numbers
+from treewright.table import take_rows as take_targets
+from treewright.table.column import write_number
+from treewright.table.selection import open_table, take_rows
+from treewright.table.source import open_source
+
+# With fewer folds the models would be fitted to too few rows, however small a class is.
+FEW_FOLDS = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Folds:
+    """The test rows of each fold, and why there are fewer folds than wanted, if so."""
+
+    tested: tuple[np.ndarray, ...]
+    note: str = ""
+
+    def __len__(self) -> int:
+        return len(self.tested)
+
+
+@dataclass(frozen=True, eq=False)
+class CrossValidation:
+    """The scores of a model on rows that it was not fitted to; prints as a table.
+
+    Attributes
+    ----------
+    scores : tuple of Score
+        Accuracy for classes; R2 and RMSE for numbers. Each has `value`, `interval` (95%) and `baseline`.
+    predictions : ndarray
+        The out-of-fold prediction of each row.
+    baseline : str
+        The constant prediction of the baseline, such as "always 'no'".
+    task : Task
+        "classes" or "numbers".
+    n_folds : int
+        The number of folds.
+    note : str
+        Why there are fewer folds than wanted; empty if there are not.
+    """
+
+    scores: tuple[Score, ...]
+    predictions: np.ndarray
+    baseline: str
+    task: Task
+    n_folds: int
+    note: str = ""
+
+    @property
+    def score(self) -> Score:
+        """The main score: accuracy or R2."""
+        return self.scores[0]
+
+    @property
+    def has_one_value(self) -> bool:
+        """Whether the target has a single value, so that no model can be better than the baseline."""
+        score = self.score
+        return score.value is None or score.interval is None or score.baseline == 1.0
+
+    @property
+    def verdict(self) -> str:
+        """Whether the model is better than the baseline, as a sentence."""
+        score = self.score
+        if score.value is None or score.interval is None or self.has_one_value:
+            return "The target has one value only, so there is nothing to learn."
+        if score.interval[0] > score.baseline:
+            return f"Better than the baseline ({self.baseline})."
+        words = "Not clearly better" if score.value > score.baseline else "No better"
+        return f"{words} than the baseline ({self.baseline})."
+
+    @property
+    def method(self) -> str:
+        """How score and interval are computed, as a sentence."""
+        folds = f"{self.n_folds}-fold cross-validation"
+        if self.task is Task.CLASSES:
+            return (
+                f"{folds}: the fraction of rows predicted correctly by models fitted without them; Wilson's interval."
+            )
+        return f"{folds}: rows are predicted by models fitted without them; the interval is 1.96 standard errors."
+
+    def rows(self) -> list[tuple[str, str, str, str]]:
+        """Measure, score, interval and baseline of each score as text."""
+        return [
+            (score.measure, write_figure(score.value), _write_interval(score.interval), write_figure(score.baseline))
+            for score in self.scores
+        ]
+
+    def headers(self) -> tuple[str, str, str, str]:
+        """The headers that belong to `rows`."""
+        return "measure", "this model", "95% interval", self.baseline
+
+    def __str__(self) -> str:
+        table = write_table(self.headers(), self.rows(), right=("this model", self.baseline))
+        return "\n".join([table, self.verdict, self.method, *([f"{self.note}."] if self.note else [])])
+
+    __repr__ = __str__
+
+
+def cross_validate_score(model: Any, X: Any, y: Any, *, folds: int = 10, random_state: Any = 0) -> CrossValidation:
+    """The cross-validated score of a model with its 95% interval, compared with the best constant prediction.
+
+    Parameters
+    ----------
+    model : classifier or regressor
+        A copy is fitted in each fold; the model itself stays as it is. Models of other libraries get numbers from a
+        `TablePreparer` if the table has text or missing values.
+    X : table
+        A pandas, polars or arrow frame, an array, a dict of columns, or a list of rows.
+    y : one value per row
+        The target.
+    folds : int, default=10
+        Number of folds. There are fewer if the table or its smallest class has fewer rows.
+    random_state : int, RandomState or None, default=0
+        Seed of the folds. They are shuffled; classes have the same fraction in every fold.
+
+    Returns
+    -------
+    CrossValidation
+        Prints as a table; `score`, `scores` and `predictions` have the figures.
+
+    Examples
+    --------
+    >>> from treewright import DecisionTreeClassifier, cross_validate_score, datasets
+    >>> iris = datasets.load_iris()
+    >>> found = cross_validate_score(DecisionTreeClassifier(max_depth=2), iris.X, iris.y)
+    >>> found
+    measure   this model  95% interval    always 'setosa'
+    accuracy       0.920  0.865 to 0.954            0.333
+    Better than the baseline (always 'setosa').
+    10-fold cross-validation: the fraction of rows predicted correctly by models fitted without them; Wilson's interval.
+    >>> found.score.value
+    0.92
+    """
+    from sklearn.base import is_classifier, is_regressor
+
+    from treewright.estimators.meta.preparing import has_text_or_missing, prepared
+    from treewright.estimators.parameters import is_whole, parameter_error
+
+    if isinstance(model, type) or not (is_classifier(model) or is_regressor(model)):
+        raise parameter_error("model", model, "a classifier or a regressor, such as DecisionTreeClassifier()")
+    if not is_whole(folds, 2):
+        raise parameter_error("folds", folds, "a whole number of 2 or more")
+    task = Task.CLASSES if is_classifier(model) else Task.NUMBERS
+    values = _read_target(y, task)
+    n_rows = open_source(X).n_rows
+    if len(values) != n_rows:
+        raise ValueError(f"X has {n_rows} rows, but y has {len(values)} values; give one target value per row")
+    table = open_table(X)
+    is_foreign = type(model).__module__.split(".")[0] != "treewright"
+    if is_foreign and (isinstance(table, Frame) or has_text_or_missing(X)):
+        model = prepared(model)
+    return cross_validate(model, table, y, values, task, split_folds(values, task, int(folds), random_state))
+
+
+def cross_validate(
+    model: Any,
+    X: Any,
+    y: Any,
+    values: np.ndarray,
+    task: Task,
+    folds: Folds,
+    on_fold: Callable[[], object] = lambda: None,
+) -> CrossValidation:
+    """The scores of a model on given folds.
+
+    `values` are the classes or numbers of `y`. `on_fold` is called after each fold.
+    """
+    predictions = predict_unseen(model, X, y, folds, on_fold)
+    if task is Task.CLASSES:
+        scores: tuple[Score, ...] = (score_classes(values, predictions),)
+    else:
+        scores = score_numbers(values.astype(np.float64), predictions)
+    return CrossValidation(scores, predictions, name_baseline(values, task), task, len(folds), folds.note)
+
+
+def split_folds(y: np.ndarray, task: Task, wanted: int, seed: Any) -> Folds:
+    """Shuffled folds, with the same fraction of each class in every fold.
+
+    >>> len(split_folds(np.array(list("aaaabbbb")), Task.CLASSES, wanted=10, seed=0))
+    4
+    """
+    from sklearn.model_selection import KFold, StratifiedKFold
+
+    if len(y) < 2:
+        raise ValueError(f"the table has {len(y)} row to learn from; cross-validation needs 2 or more")
+    if task is Task.NUMBERS:
+        count = min(wanted, len(y))
+        note = f"{count} folds instead of {wanted}, because there are {len(y)} rows" if count < wanted else ""
+        splits = KFold(count, shuffle=True, random_state=seed).split(y)
+        return Folds(tuple(tested for _, tested in splits), note)
+    codes, count, note = _stratify(y, wanted)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about classes with fewer rows than folds, which the note explains
+        splits = list(StratifiedKFold(count, shuffle=True, random_state=seed).split(codes, codes))
+    return Folds(tuple(tested for _, tested in splits), note)
+
+
+def predict_unseen(model: Any, X: Any, y: Any, folds: Folds, on_fold: Callable[[], object]) -> np.ndarray:
+    """The prediction for each row by a model that was fitted without the row's fold."""
+    from sklearn.base import clone
+
+    n_rows = sum(map(len, folds.tested))
+    predictions: list[Any] = [None] * n_rows
+    for tested in folds.tested:
+        training = np.setdiff1d(np.arange(n_rows), tested)
+        targets = y[training] if isinstance(y, Frame) else take_targets(y, training)
+        fitted = clone(model).fit(take_rows(X, training), targets)
+        for row, prediction in zip(tested, fitted.predict(take_rows(X, tested)), strict=True):
+            predictions[row] = prediction
+        on_fold()
+    return np.array(predictions, dtype=object)
+
+
+def name_baseline(values: np.ndarray, task: Task) -> str:
+    """The name of the baseline: the mean, or the most common class, for every row.
+
+    >>> name_baseline(np.array(["no", "yes", "no"], dtype=object), Task.CLASSES)
+    "always 'no'"
+    """
+    if task is Task.NUMBERS:
+        return f"always {write_number(float(f'{values.mean():.4g}'))}"
+    classes, sizes = np.unique(values.astype(str), return_counts=True)
+    most_common = str(classes[sizes.argmax()])
+    return f"always {repr(most_common) if values.dtype.kind in 'OU' else most_common}"
+
+
+def _stratify(y: np.ndarray, wanted: int) -> tuple[np.ndarray, int, str]:
+    classes, codes, sizes = np.unique(y.astype(str), return_inverse=True, return_counts=True)
+    if sizes.max() < 2:
+        raise ValueError(
+            f"the target has {len(sizes)} classes in {len(y)} rows, so no two rows share one; "
+            "choose another target, or task 'numbers' if it is a quantity"
+        )
+    count = int(min(wanted, max(FEW_FOLDS, sizes.min()), sizes.max()))
+    if count == wanted:
+        return codes, count, ""
+    smallest, size = classes[sizes.argmin()], sizes.min()
+    rows = "row" if size == 1 else "rows"
+    why = f"the smallest class, {str(smallest)!r}, has {size} {rows}"
+    return codes, count, f"{count} folds instead of {wanted}, because {why}"
+
+
+def _read_target(y: Any, task: Task) -> np.ndarray:
+    if task is Task.NUMBERS:
+        return read_numbers(y)
+    labels, classes = read_classes(y)
+    return np.asarray(classes[labels])
+
+
+def _write_interval(interval: tuple[float, float] | None) -> str:
+    return "" if interval is None else f"{write_figure(interval[0])} to {write_figure(interval[1])}"
