@@ -254,7 +254,8 @@ monotonic_cst [numbers] : dict, list or None
     entry per column.
 interaction_cst : list of lists, "pairwise", "no_interactions" or None
     Interaction constraints: groups of columns, by name or position, that may be used together on a path from the root
-    to a leaf. Columns in no group are one more group. "pairwise" and "no_interactions" allow a single column per path.
+    to a leaf. Columns in no group are one more group. "pairwise" allows every pair of columns, "no_interactions"
+    a single column per path.
 prune [classes] : str or None
     How the grown tree is pruned: one of the methods of `treewright.prune`, which are "cost_complexity" (the safe choice
     for noisy data), "reduced_error", "error_based", "pessimistic", "minimum_description_length" and "collapse". None

@@ -223,6 +223,8 @@ def test_interactions_are_read_by_name_and_place():
     assert found is not None
     np.testing.assert_array_equal(found, [[True, True, False], [False, False, True]])
     np.testing.assert_array_equal(read_interaction_cst("no_interactions", columns), np.eye(3, dtype=bool))
+    pairs = np.array([[1, 1, 0], [1, 0, 1], [0, 1, 1]], dtype=bool)
+    np.testing.assert_array_equal(read_interaction_cst("pairwise", columns), pairs)
     with pytest.raises(ValueError, match="names the column 'd'"):
         read_interaction_cst([["a", "d"]], columns)
 

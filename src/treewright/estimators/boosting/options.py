@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -72,8 +73,10 @@ def read_interaction_cst(interaction_cst: Any, columns: tuple[Column, ...]) -> n
     """Which columns may be used together on a path, a row per group; columns in no group are one more group."""
     if interaction_cst is None:
         return None
-    if is_text(interaction_cst, "pairwise", "no_interactions"):
+    if is_text(interaction_cst, "no_interactions"):
         return np.eye(len(columns), dtype=bool)
+    if is_text(interaction_cst, "pairwise"):
+        interaction_cst = list(combinations(range(len(columns)), 2)) or [(0,)]
     if isinstance(interaction_cst, str) or not all(isinstance(group, tuple | list | set) for group in interaction_cst):
         raise parameter_error(
             "interaction_cst", interaction_cst, "a list of groups of columns, 'pairwise', 'no_interactions' or None"
