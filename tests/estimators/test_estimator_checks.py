@@ -13,7 +13,7 @@ from treewright.estimators import single
 # Checks that cannot apply: which, to whom, and why.
 NOT_APPLICABLE = {
     "check_class_weight_classifiers": (
-        ("DecisionTreeClassifier", "ObliviousTreeClassifier", "RandomTreeClassifier"),
+        ("ObliviousTreeClassifier",),
         "a full tree answers every training row right, whatever it weighs, so noise of the light class "
         "stays; scikit-learn's own trees pass by a limit on leaf weight that the check sets for them",
     ),
