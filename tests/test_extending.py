@@ -89,6 +89,7 @@ def extended(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
+@pytest.mark.slow
 def test_the_examples_of_the_page_run_with_its_additions(extended: Path, tmp_path: Path) -> None:
     examples = [block for block in read_page()[1] if block.language == "python"]
     assert len(examples) == 5
@@ -118,6 +119,7 @@ def test_the_new_command_runs_and_reads_the_new_format(extended: Path, tmp_path:
     assert re.search(r"weight +number +1", printed)
 
 
+@pytest.mark.slow
 def test_the_new_algorithm_has_a_name_on_the_command_line(extended: Path, tmp_path: Path) -> None:
     block = Block("sh", "treewright fit weather --model significance\n", 1)
     assert "SignificanceTreeClassifier" in run_shell([block], tmp_path, extended, TREEWRIGHT_COMPILE="0")

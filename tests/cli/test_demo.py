@@ -15,6 +15,7 @@ from treewright import datasets
 Runner = Callable[..., Any]
 
 
+@pytest.mark.slow
 def test_the_demo_shows_the_lecture_tree_and_its_disjunction(run: Runner, lectures: dict[str, Any]) -> None:
     result = run("demo")
     assert (result.code, result.err) == (0, "")
@@ -27,6 +28,7 @@ def test_the_demo_shows_the_lecture_tree_and_its_disjunction(run: Runner, lectur
     assert "gains 0.247 of the 0.940 bits" in " ".join(result.out.split())
 
 
+@pytest.mark.slow
 def test_the_demo_scores_a_table_with_gaps_beside_the_majority(run: Runner) -> None:
     out = run("demo").out
     assert "always 'none'" in out
@@ -34,6 +36,7 @@ def test_the_demo_scores_a_table_with_gaps_beside_the_majority(run: Runner) -> N
     assert "What to try next" in out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", datasets.names())
 def test_the_demo_runs_on_every_shipped_table(run: Runner, name: str) -> None:
     result = run("demo", "--data", name)
@@ -51,6 +54,7 @@ def test_the_demo_leaves_the_environment_as_it_was(run: Runner, monkeypatch: pyt
     assert "TREEWRIGHT_COMPILE" not in os.environ
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", ["60", "80", "120"])
 def test_the_prose_of_the_demo_keeps_to_the_width(run: Runner, width: str) -> None:
     described = run("demo", COLUMNS=width).out.split("What to try next")[0].splitlines()

@@ -97,6 +97,7 @@ def test_members_of_different_kinds_are_named(run: Runner, model: str) -> None:
         assert sum(described["weights"].values()) == pytest.approx(1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["adaboost", "bagging"])
 def test_options_reach_the_trees_of_an_ensemble(run: Runner, model: str) -> None:
     words = ("fit", "orchard", "-m", model, "--trees", "4", "--folds", "2", "--json")
@@ -132,6 +133,7 @@ def test_the_same_seed_gives_the_same_answer(run: Runner) -> None:
     assert run(*words, "2", **COMPILED).out != first
 
 
+@pytest.mark.slow
 def test_a_wide_table_shows_the_columns_that_matter(run: Runner, write: Callable[[str, str], str]) -> None:
     random = np.random.default_rng(0)
     X = random.normal(size=(60, 30))

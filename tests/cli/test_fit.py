@@ -46,6 +46,7 @@ FRUIT = "colour,weight,ripe\n" + "".join(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", sorted(MODELS))
 def test_every_model_fits_a_table_of_categories(run: Runner, model: str) -> None:
     result = run("fit", "weather", "--model", model, *few(model), **form_for(model))
@@ -54,6 +55,7 @@ def test_every_model_fits_a_table_of_categories(run: Runner, model: str) -> None
     assert MODELS[model].classifier in result.out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", sorted(name for name, model in MODELS.items() if model.regressor))
 def test_every_model_for_numbers_fits_a_numeric_target(run: Runner, model: str) -> None:
     result = run(
@@ -122,11 +124,13 @@ def test_whole_numbers_that_repeat_are_classes(run: Runner, write: Callable[[str
     assert "--task numbers" in out
 
 
+@pytest.mark.slow
 def test_many_different_numbers_are_numbers(run: Runner, write: Callable[[str, str], str]) -> None:
     table = write("prices.csv", "x,y\n" + "".join(f"{row},{row * row}\n" for row in range(30)))
     assert "treated as numbers: it has 30 different numbers" in run("fit", table, "-t", "y").out
 
 
+@pytest.mark.slow
 def test_the_task_can_be_chosen(run: Runner, write: Callable[[str, str], str]) -> None:
     table = write("codes.csv", "x,y\n" + "".join(f"{row},{row % 3}\n" for row in range(30)))
     assert "RMSE" in run("fit", table, "-t", "y", "--task", "numbers").out
@@ -239,6 +243,7 @@ def test_names_and_values_are_never_taken_as_markup(run: Runner, write: Callable
     assert out.count("[bold]x:smile:") >= 3
 
 
+@pytest.mark.slow
 def test_a_pipe_gets_no_escape_codes_and_no_progress_bar(run_process: Runner) -> None:
     result = run_process("fit", "weather")
     assert (result.code, result.err) == (0, "")
@@ -246,6 +251,7 @@ def test_a_pipe_gets_no_escape_codes_and_no_progress_bar(run_process: Runner) ->
     assert WEATHER_TREE in result.out
 
 
+@pytest.mark.slow
 def test_a_terminal_without_the_letters_gets_escapes(run_process: Runner, write: Callable[[str, str], str]) -> None:
     table = write("grun.csv", "größe,y\n" + "".join(f"{row},{'ab'[row > 9]}\n" for row in range(20)))
     result = run_process("fit", table, "-t", "y", PYTHONIOENCODING="ascii")
@@ -253,6 +259,7 @@ def test_a_terminal_without_the_letters_gets_escapes(run_process: Runner, write:
     assert "gr\\xf6\\xdfe <= " in result.out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", sorted(set(MODELS) - {"id3"}))
 def test_a_column_with_a_single_value_is_no_trouble_in_any_fold(
     run: Runner, write: Callable[[str, str], str], model: str

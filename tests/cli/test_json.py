@@ -88,6 +88,7 @@ def test_the_same_seed_gives_the_same_answer(run: Runner) -> None:
     assert run(*words, "1").described()["tree"] != run(*words, "2").described()["tree"]
 
 
+@pytest.mark.slow
 def test_the_process_prints_the_object_and_nothing_else(run_process: Runner) -> None:
     assert run_process("fit", "concept", "--json").described()["notes"]
 

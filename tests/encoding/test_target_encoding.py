@@ -121,6 +121,7 @@ def test_hundreds_of_categories_can_be_grouped_where_their_means_tell_nothing(cl
     assert model.feature_importances_[1] > 0.3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("classifies", [False, True])
 def test_many_categories_that_tell_are_learned_and_those_that_do_not_are_left_alone(classifies):
     random = np.random.default_rng(0)

@@ -378,6 +378,7 @@ def test_id3_names_numeric_columns_and_offers_c45() -> None:
     refuses("columns 'x0', 'x1' are numeric", lambda: ID3Classifier().fit([[1, 2], [3, 4]], [0, 1]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("categorical", ["subset", "multiway", "one_vs_rest"])
 def test_a_hundred_thousand_categories_are_learned(categorical: str) -> None:
     words = [f"id{number}" for number in range(100_000)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import treewright
@@ -35,6 +36,7 @@ def all_learners() -> list[Any]:
     return [getattr(treewright, name)(**special.get(name, {})) for name in single.__all__]
 
 
+@pytest.mark.slow
 @parametrize_with_checks(all_learners(), expected_failed_checks=not_applicable)
 def test_learner_passes_the_checks_of_scikit_learn(estimator: Any, check: Callable[[Any], None]) -> None:
     check(estimator)

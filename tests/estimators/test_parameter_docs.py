@@ -157,6 +157,7 @@ def fitted(estimator: type) -> Any:
     return estimator(**known).fit(table, np.array(target))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_every_documented_attribute_is_there_after_fit(estimator: type) -> None:
     model = fitted(estimator)
@@ -175,6 +176,7 @@ def test_the_least_weight_fraction_follows_the_least_rows_of_a_leaf(estimator: t
         estimator(min_weight_fraction_leaf=0.6).fit([[1], [2]], [1, 2])
 
 
+@pytest.mark.slow
 def test_classes_can_be_imported_without_docstrings() -> None:
     code = "import treewright as t; print([getattr(t, n).__doc__ for n in ('C45Classifier', 'VotingRegressor')])"
     run = subprocess.run([sys.executable, "-OO", "-c", code], capture_output=True, text=True, check=True)

@@ -51,6 +51,7 @@ def additive_table(n_rows: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, 
     return X, np.where(hidden > 0.0, "yes", "no"), hidden
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
 @pytest.mark.parametrize("named", [False, True])
 def test_the_figures_are_those_of_scikit_learn(model, named):
@@ -104,6 +105,7 @@ def test_columns_that_say_the_same_share_what_they_are_worth():
     assert shared[4] == pytest.approx(shared[0], rel=0.4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "model",
     [

@@ -159,6 +159,7 @@ def test_a_rule_list_is_a_sequence_whose_parts_print_alike(weather_tree: Tree) -
     assert found == rules(weather_tree)
 
 
+@pytest.mark.slow
 def test_the_rules_of_a_very_deep_tree_stay_short(deep_tree: Tree) -> None:
     found = rules(deep_tree)
     assert len(found) == 2001

@@ -382,6 +382,7 @@ def test_the_validation_errors_are_those_of_the_trees_where_rows_are_divided():
     np.testing.assert_allclose(path.validation, wrong, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("risk", ["error", "impurity"])
 def test_the_trees_of_a_path_are_nested_and_have_its_figures(risk):
     X, y, numbers = gappy(500, seed=3)
@@ -521,6 +522,7 @@ def test_a_large_tree_has_a_path(forest_floor):
     assert prune(model, "collapse").tree_.n_leaves == model.tree_.n_leaves  # leaves of noise are pure, none repeats
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["cost_complexity", "error_based", "pessimistic", "minimum_description_length"])
 def test_a_tree_deeper_than_pythons_call_stack_is_pruned(method):
     # Classes that take turns along one column: the gain ratio cuts off a row at an end each time.

@@ -234,6 +234,7 @@ def check_root(make_recipe, table, criterion, mode, gaps, min_leaf):
 relaxed = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gaps", GAPS)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("criterion", CLASS_CRITERIA + OWN_CLASS_CRITERIA)
@@ -246,6 +247,7 @@ def test_no_split_of_classes_beats_the_chosen_one(make_recipe, criterion, mode, 
     check()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gaps", GAPS)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("criterion", NUMBER_CRITERIA + OWN_NUMBER_CRITERIA)

@@ -73,6 +73,7 @@ def grow_mixed(table, make_recipe, monkeypatch=None, form=None, **options):
     return grow(columns, values, Target("y"), recipe=recipe, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["multiway", "subset", "one_vs_rest"])
 def test_the_tree_does_not_depend_on_the_number_of_threads(make_recipe, mode):
     table = coded_table(110_000, seed=1)
@@ -86,6 +87,7 @@ def test_the_tree_does_not_depend_on_the_number_of_threads(make_recipe, mode):
     assert same_tree(trees[0], trees[2])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["multiway", "subset", "one_vs_rest"])
 @pytest.mark.parametrize(
     "criterion",

@@ -91,6 +91,7 @@ def small_tables(draw: st.DrawFn) -> tuple[pd.DataFrame, np.ndarray]:
     return pd.DataFrame(columns), np.array(rows_of(["a", "b", "c", "d"][:n_classes]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LEARNERS)
 @given(table=small_tables(), most=st.sampled_from([0.001, 0.01, 0.05, 0.2, 0.5, 0.9]))
 def test_the_root_is_split_if_chance_would_hardly_do_it(
@@ -101,6 +102,7 @@ def test_the_root_is_split_if_chance_would_hardly_do_it(
     assert_root_is_split_unless_by_chance(learner(**choices, max_depth=1), X, y, most)
 
 
+@pytest.mark.slow
 @given(
     numbers=st.lists(st.tuples(st.integers(0, 8), st.sampled_from("ab")), min_size=4, max_size=30),
     most=st.sampled_from([0.01, 0.05, 0.3]),

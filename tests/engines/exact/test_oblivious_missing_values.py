@@ -225,6 +225,7 @@ def settle(node, sides, values):
     return settled
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gaps", GAPS)
 @pytest.mark.parametrize("criterion", ["gini", "information_gain", *NUMBERS])
 def test_each_level_asks_the_question_that_gains_most_and_sends_gaps_as_it_says(make_recipe, criterion, gaps):
@@ -239,6 +240,7 @@ def test_each_level_asks_the_question_that_gains_most_and_sends_gaps_as_it_says(
     check()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gaps", GAPS)
 @pytest.mark.parametrize("criterion", ["gini", "squared_error"])
 def test_questions_about_sets_send_gaps_as_they_say(make_recipe, criterion, gaps):
@@ -251,6 +253,7 @@ def test_questions_about_sets_send_gaps_as_they_say(make_recipe, criterion, gaps
     check()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gaps", [gaps for gaps in GAPS if gaps != "learned"])
 @pytest.mark.parametrize("criterion", ["squared_error", "gini"])
 def test_one_level_gains_as_much_as_the_stump_of_the_ordinary_tree(make_recipe, criterion, gaps):
@@ -288,6 +291,7 @@ def test_the_parts_of_a_row_add_up_to_the_row(make_recipe, gaps):
     check()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gaps", GAPS)
 def test_both_forms_of_the_kernels_and_any_number_of_threads_grow_the_same_tree(make_recipe, gaps, monkeypatch):
     random = np.random.default_rng(5)

@@ -128,6 +128,7 @@ def check_node(node: Node, values, weights, rows: list[int]) -> dict[int, list[i
     return branches
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 def test_surrogates_are_the_best_of_all_and_rows_go_where_they_say(make_recipe, mode):
     @settings(max_examples=80, deadline=None)
@@ -147,6 +148,7 @@ def test_surrogates_are_the_best_of_all_and_rows_go_where_they_say(make_recipe, 
     check()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 def test_new_rows_go_where_training_put_the_same_rows(make_recipe, mode):
     @settings(max_examples=40, deadline=None)

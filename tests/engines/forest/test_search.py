@@ -94,6 +94,7 @@ def check_every_node(model, frame, target, weights, criterion, least=1, exhausti
             assert tree.gain[node] <= best + 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gaps", [0.0, 0.3])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize(

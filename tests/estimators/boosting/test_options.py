@@ -692,6 +692,7 @@ def test_rows_of_equal_gradients_are_drawn_at_random():
     assert np.count_nonzero(often) > 990
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parameters", [{"n_estimators": 100}, {}], ids=["given rounds", "auto"])
 def test_a_column_of_many_categories_that_tell_nothing_does_little_harm(parameters):
     random = np.random.default_rng(0)

@@ -81,6 +81,7 @@ def test_without_validation_nothing_is_recorded() -> None:
     assert (model.evals_result_, model.best_iteration_, model.best_score_) == ({}, None, None)
 
 
+@pytest.mark.slow
 def test_folds_record_the_mean_of_their_metrics() -> None:
     X, y = noisy(0)
     model = GradientBoostingRegressor(eval_metric="r2_score", random_state=0).fit(X, y)

@@ -48,6 +48,7 @@ def test_the_unit_of_weights_does_not_matter(n_classes, power):
     assert scaled.forest_[0].weight[0] == np.ldexp(usual.forest_[0].weight[0], power)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", [RandomForestRegressor, ExtraTreesRegressor])
 @pytest.mark.parametrize("power", [-900, -600, 500, 1000])
 @pytest.mark.filterwarnings("error")

@@ -104,6 +104,7 @@ def test_bootstrap_samples_hold_the_share_of_rows_that_chance_tells():
     assert without.sum() == 5000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "load", [scikit.load_breast_cancer, scikit.load_wine, scikit.load_digits, scikit.load_iris, scikit.load_diabetes]
 )
@@ -493,17 +494,13 @@ def test_progress_is_told_for_every_tree(monkeypatch):
 
 
 CHANCE = "a forest draws rows by their number, so a row of weight 2 is not drawn as two rows would be"
-FULL_TREES = (
-    "full trees answer every training row right, whatever it weighs, so noise of the light class stays; scikit-learn's "
-    "own forests pass by a limit on leaf weight that the check sets for them"
-)
 
 
 def not_applicable(model: Any) -> dict[str, str]:
-    reasons = {"check_class_weight_classifiers": FULL_TREES}
-    return reasons | ({"check_sample_weight_equivalence_on_dense_data": CHANCE} if model.bootstrap else {})
+    return {"check_sample_weight_equivalence_on_dense_data": CHANCE} if model.bootstrap else {}
 
 
+@pytest.mark.slow
 @parametrize_with_checks(
     [learner(n_estimators=10, random_state=0) for learner in FORESTS],
     expected_failed_checks=not_applicable,

@@ -52,6 +52,7 @@ def check_stages(ours: AdaBoostClassifier, theirs: Recorder) -> None:
         np.testing.assert_allclose(stage.weights, weights, rtol=0, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
 @pytest.mark.parametrize("learning_rate", [0.3, 1.0])
 def test_stumps_of_scikit_learn_give_its_weights_errors_and_answers(n_classes: int, learning_rate: float) -> None:
@@ -298,6 +299,7 @@ NOT_APPLICABLE = {
 }
 
 
+@pytest.mark.slow
 @parametrize_with_checks(
     [AdaBoostClassifier(n_estimators=8), AdaBoostRegressor(n_estimators=8)],
     expected_failed_checks=lambda model: NOT_APPLICABLE.get(type(model).__name__, {}),

@@ -211,6 +211,7 @@ NO_WEIGHTS = dict.fromkeys(
 )
 
 
+@pytest.mark.slow
 @parametrize_with_checks(SMALL_SETS, expected_failed_checks=lambda model: FOLDS)
 def test_averaging_passes_the_checks_of_scikit_learn(estimator: Any, check: Callable[[Any], None]) -> None:
     check(estimator)

@@ -141,6 +141,7 @@ BASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BASES)
 @pytest.mark.parametrize("sampling", [{}, {"max_samples": 60, "replace": False}, {"max_features": 3}], ids=str)
 def test_members_are_what_the_rows_and_columns_that_they_tell_give(name, sampling):
@@ -362,6 +363,7 @@ def test_another_process_fits_the_same_members():
     assert here.predict_proba(iris.X).tobytes().hex() == there
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("base", [None, KNeighborsClassifier(), RandomForestClassifier(n_estimators=2)], ids=str)
 @pytest.mark.parametrize("twice", [False, True])
 def test_all_forms_of_a_table_give_the_same_members(base, twice):
@@ -759,6 +761,7 @@ def not_applicable(model: Any) -> dict[str, str]:
     return {"check_sample_weight_equivalence_on_dense_data": CHANCE} if draws_rows else {}
 
 
+@pytest.mark.slow
 @parametrize_with_checks(
     [learner(n_estimators=5, random_state=0) for learner in ALL], expected_failed_checks=not_applicable
 )

@@ -100,6 +100,7 @@ def test_the_default_set_reads_mixed_tables_of_every_library(library: str) -> No
     np.testing.assert_allclose(regressors[0].predict(NEW), regressors[1].predict(make(NEW)))
 
 
+@pytest.mark.slow
 def test_it_can_be_cross_validated() -> None:
     iris = datasets.load_iris()
     assert cross_val_score(StackingClassifier(), iris.X, iris.y, cv=3).mean() > 0.9
@@ -148,6 +149,7 @@ NO_WEIGHTS = dict.fromkeys(
 )
 
 
+@pytest.mark.slow
 @parametrize_with_checks(SMALL_SETS, expected_failed_checks=lambda model: FOLDS)
 def test_stacking_passes_the_checks_of_scikit_learn(estimator: Any, check: Callable[[Any], None]) -> None:
     check(estimator)

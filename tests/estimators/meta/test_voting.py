@@ -77,6 +77,7 @@ def test_members_are_called_by_name_and_answer_in_the_users_classes() -> None:
         assert model.score(iris.X, iris.y) > 0.9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("voting", ["hard", "soft"])
 def test_the_default_set_reads_mixed_tables_of_every_library(library: str, voting: str) -> None:
@@ -168,6 +169,7 @@ NO_WEIGHTS = dict.fromkeys(
 )
 
 
+@pytest.mark.slow
 @parametrize_with_checks(
     [VotingClassifier(), VotingClassifier(voting="soft"), VotingRegressor()],
     expected_failed_checks=lambda model: NO_WEIGHTS,

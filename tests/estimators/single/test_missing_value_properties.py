@@ -264,6 +264,7 @@ def test_without_gaps_all_strategies_grow_the_same_regression_tree(rows):
         assert model.predict(table) == pytest.approx(models[0].predict(table), abs=1e-12)
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(tables(gaps=False), st.sampled_from(["subset", "one_vs_rest"]))
 def test_without_gaps_all_strategies_grow_the_same_oblivious_tree(rows, categorical):

@@ -277,6 +277,7 @@ def make(name: str, strategy: Any) -> Any:
     return learner
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", TESTED, ids=str)
 @pytest.mark.parametrize("name", single.__all__)
 def test_every_strategy_learns_from_a_table_with_gaps(name, strategy):

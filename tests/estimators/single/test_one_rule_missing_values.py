@@ -139,6 +139,7 @@ def intervals_of(line: list[Any], target: list[int]) -> list[float]:
     return sorted(tree.threshold[tree.kind > 0].tolist())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_the_column_that_saves_the_most_errors_is_asked(strategy: str) -> None:
     @given(tables())
@@ -166,6 +167,7 @@ def test_the_column_that_saves_the_most_errors_is_asked(strategy: str) -> None:
     check()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_rows_land_where_the_rule_counted_them(strategy: str) -> None:
     @given(tables())
@@ -186,6 +188,7 @@ def test_rows_land_where_the_rule_counted_them(strategy: str) -> None:
     check()
 
 
+@pytest.mark.slow
 @given(tables(), st.integers(0, 3), st.sampled_from(STRATEGIES))
 def test_a_column_of_nothing_but_gaps_changes_nothing(
     rows: tuple[dict[str, list[Any]], list[int]], place: int, strategy: str
@@ -200,6 +203,7 @@ def test_a_column_of_nothing_but_gaps_changes_nothing(
     )
 
 
+@pytest.mark.slow
 @given(tables(), st.sampled_from(STRATEGIES))
 def test_without_gaps_all_strategies_write_the_same_rule(
     rows: tuple[dict[str, list[Any]], list[int]], strategy: str

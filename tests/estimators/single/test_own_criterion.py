@@ -130,6 +130,7 @@ def n_rows(form):
     return {"0": 90, "1": 500}[form]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", ["learned", "fractional", "every_value", "branch", "surrogate", "all_branches"])
 @pytest.mark.parametrize("n_classes", [2, 4])
 @pytest.mark.parametrize(
@@ -143,6 +144,7 @@ def test_ones_own_gini_or_entropy_grows_the_tree_of_the_known_one(n_rows, functi
     assert_same_tree(*fit_both(DecisionTreeClassifier, function, name, X, y, weights, **choices))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("categorical", ["subset", "multiway", "one_vs_rest"])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_categories_are_split_as_by_the_known_criterion(n_rows, categorical, n_classes):
@@ -154,6 +156,7 @@ def test_categories_are_split_as_by_the_known_criterion(n_rows, categorical, n_c
         assert_same_tree(*fit_both(DecisionTreeRegressor, own_mse, "squared_error", X, signal, weigh, **choices))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", ["learned", "fractional", "every_value", "branch"])
 def test_ones_own_squared_error_grows_the_tree_of_the_known_one(n_rows, missing):
     X, signal, weights = table(n_rows, seed=2)
@@ -162,6 +165,7 @@ def test_ones_own_squared_error_grows_the_tree_of_the_known_one(n_rows, missing)
         assert_same_tree(*fit_both(DecisionTreeRegressor, own_mse, "squared_error", X, signal, weigh, **choices))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", ["learned", "fractional", "every_value", "branch"])
 def test_ones_own_deviation_grows_the_tree_of_the_known_one(n_rows, missing):
     X, signal, _ = table(n_rows, seed=2)
@@ -217,6 +221,7 @@ def mse_of_some(weight, mean, variance):
     return variance
 
 
+@pytest.mark.slow
 def test_sides_without_weight_are_never_asked_about(n_rows):
     X, signal, weights = table(n_rows, seed=8)
     light = np.argsort(signal)[: n_rows // 4]
@@ -231,6 +236,7 @@ def test_sides_without_weight_are_never_asked_about(n_rows):
         assert model.tree_.n_leaves > 5
 
 
+@pytest.mark.slow
 def test_a_hundred_classes_are_asked_about_in_small_parts(monkeypatch):
     """So many that few cuts fit into the room of one question."""
     monkeypatch.setenv("TREEWRIGHT_COMPILE", "1")
@@ -241,6 +247,7 @@ def test_a_hundred_classes_are_asked_about_in_small_parts(monkeypatch):
         assert_same_tree(*fit_both(DecisionTreeClassifier, gini_by_loop, "gini", X, y, weights, **choices))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", [own_gini, own_entropy, tsallis])
 def test_plain_and_compiled_forms_of_a_function_grow_the_same_tree(monkeypatch, function):
     X, signal, weights = table(300, seed=5)
@@ -253,6 +260,7 @@ def test_plain_and_compiled_forms_of_a_function_grow_the_same_tree(monkeypatch, 
     assert_same_tree(*trees)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", [own_mse, deviation, gamma_deviance])
 def test_plain_and_compiled_forms_agree_on_numbers(monkeypatch, function):
     X, signal, weights = table(250, seed=6)
@@ -264,6 +272,7 @@ def test_plain_and_compiled_forms_agree_on_numbers(monkeypatch, function):
     assert_same_tree(*trees)
 
 
+@pytest.mark.slow
 def test_random_choices_follow_the_seed_in_both_forms(monkeypatch):
     X, signal, _ = table(200, seed=7)
     y = classes_of(signal, 2)
@@ -374,6 +383,7 @@ def test_whole_numbers_are_impurities_too(form):
     assert model.tree_.impurity.tolist() == [1.0, 0.0, 0.0]
 
 
+@pytest.mark.slow
 def test_functions_may_call_others_and_use_what_surrounds_them(form):
     q = 1.5
 
@@ -397,6 +407,7 @@ def test_functions_may_call_others_and_use_what_surrounds_them(form):
     assert_same_tree(again, DecisionTreeClassifier(criterion="gini").fit(X, y).tree_)
 
 
+@pytest.mark.slow
 def test_a_change_of_what_a_comprehension_names_is_noticed(form, monkeypatch):
     X, signal, _ = table(100, seed=20)
     y = classes_of(signal, 3)
@@ -496,6 +507,7 @@ def careful_at_the_root(weights):
     return own_gini(weights)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("function", "message"),
     [
@@ -530,6 +542,7 @@ def fails_late(weights):
     return np.inf if weights[0] == 701.0 and weights[1] == 0.0 else own_gini(weights)
 
 
+@pytest.mark.slow
 def test_of_many_cuts_the_first_that_fails_is_told(monkeypatch):
     monkeypatch.setenv("TREEWRIGHT_COMPILE", "1")
     x = np.arange(2000.0)
@@ -618,6 +631,7 @@ def test_text_and_dicts_name_the_function(capsys):
     assert "criterion" not in known.tree_.to_dict()
 
 
+@pytest.mark.slow
 def test_ensembles_of_single_trees_take_them_with_their_function():
     X, signal, _ = table(150, seed=19)
     y = classes_of(signal, 2)

@@ -281,6 +281,7 @@ def test_of_two_equal_columns_the_first_is_asked_about(name: str) -> None:
     assert all(column.endswith("_first") for column in asked)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "model",
     [
@@ -428,6 +429,7 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
     assert not heavy & modules_after("import treewright")
 
 
+@pytest.mark.slow
 def test_making_a_learner_does_not_load_numba() -> None:
     loaded = modules_after("from treewright import CARTClassifier; CARTClassifier()")
     assert "sklearn" in loaded
