@@ -4,7 +4,7 @@ PIP := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check
 READY := $(VENV)/.ready
 BENCH_READY := $(VENV)/.bench-ready
 
-.PHONY: help demo test test-fast lint bench-trees bench-gaps bench-forests bench-boosting bench-accuracy \
+.PHONY: help demo test test-fast lint bench-trees bench-missing bench-forests bench-boosting bench-accuracy \
 	bench-forest-accuracy bench-boosting-accuracy clean
 
 help:
@@ -13,7 +13,7 @@ help:
 	@echo "make test                     run all tests"
 	@echo "make lint                     check style, format and types"
 	@echo "make bench-trees              compare the speed of single trees with other libraries"
-	@echo "make bench-gaps               time growth with missing values, and pruning"
+	@echo "make bench-missing            time growth with missing values, and pruning"
 	@echo "make bench-forests            compare the speed of forests; about 5 minutes"
 	@echo "make bench-boosting           compare the speed of gradient boosting; about 15 minutes"
 	@echo "make bench-accuracy           compare the accuracy of single trees; about 10 minutes"
@@ -38,8 +38,8 @@ lint: $(READY)
 bench-trees: $(BENCH_READY)
 	$(VENV)/bin/python benchmarks/trees.py
 
-bench-gaps: $(BENCH_READY)
-	$(VENV)/bin/python benchmarks/gaps.py
+bench-missing: $(BENCH_READY)
+	$(VENV)/bin/python benchmarks/missing_values.py
 
 bench-forests: $(BENCH_READY)
 	$(VENV)/bin/python benchmarks/forests.py
