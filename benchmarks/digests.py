@@ -355,15 +355,15 @@ def with_kernels(form: str, compute: Compute) -> Compute:
     """The same case with "plain" or "compiled" kernels, whatever the size of the table."""
 
     def run() -> Any:
-        before = os.environ.get("TREEWRIGHT_COMPILE")
-        os.environ["TREEWRIGHT_COMPILE"] = {"plain": "0", "compiled": "1"}[form]
+        before = os.environ.get("TREEWRIGHT_FORM")
+        os.environ["TREEWRIGHT_FORM"] = "plain" if form == "plain" else before or "compiled"
         try:
             return compute()
         finally:
             if before is None:
-                del os.environ["TREEWRIGHT_COMPILE"]
+                del os.environ["TREEWRIGHT_FORM"]
             else:
-                os.environ["TREEWRIGHT_COMPILE"] = before
+                os.environ["TREEWRIGHT_FORM"] = before
 
     return run
 

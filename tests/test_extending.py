@@ -105,7 +105,7 @@ def test_the_examples_of_the_page_run_with_its_additions(extended: Path, tmp_pat
         capture_output=True,
         encoding="utf-8",
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(extended), "TREEWRIGHT_COMPILE": "0"},
+        env={**os.environ, "PYTHONPATH": str(extended), "TREEWRIGHT_FORM": "plain"},
         timeout=120,
     )
     assert done.returncode == 0, done.stdout + done.stderr
@@ -114,7 +114,7 @@ def test_the_examples_of_the_page_run_with_its_additions(extended: Path, tmp_pat
 def test_the_new_command_runs_and_reads_the_new_format(extended: Path, tmp_path: Path) -> None:
     (tmp_path / "fruit.psv").write_text("colour|weight\ngreen|120\nred|?\n", encoding="utf-8")
     commands = [block for block in read_page()[1] if block.language == "sh"]
-    printed = run_shell(commands, tmp_path, extended, TREEWRIGHT_COMPILE="0")
+    printed = run_shell(commands, tmp_path, extended, TREEWRIGHT_FORM="plain")
     assert re.search(r"variety +categories +30", printed)
     assert re.search(r"weight +number +1", printed)
 
@@ -122,7 +122,7 @@ def test_the_new_command_runs_and_reads_the_new_format(extended: Path, tmp_path:
 @pytest.mark.slow
 def test_the_new_algorithm_has_a_name_on_the_command_line(extended: Path, tmp_path: Path) -> None:
     block = Block("sh", "treewright fit weather --model significance\n", 1)
-    assert "SignificanceTreeClassifier" in run_shell([block], tmp_path, extended, TREEWRIGHT_COMPILE="0")
+    assert "SignificanceTreeClassifier" in run_shell([block], tmp_path, extended, TREEWRIGHT_FORM="plain")
 
 
 def test_every_function_that_the_page_names_is_in_the_file_that_it_names() -> None:

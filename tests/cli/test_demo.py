@@ -44,16 +44,6 @@ def test_the_demo_runs_on_every_shipped_table(run: Runner, name: str) -> None:
     assert datasets.load(name).description in " ".join(result.out.split())
 
 
-def test_the_demo_leaves_the_environment_as_it_was(run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
-    import os
-
-    from treewright.cli.demo import demo
-
-    monkeypatch.delenv("TREEWRIGHT_COMPILE", raising=False)
-    demo(data="concept")
-    assert "TREEWRIGHT_COMPILE" not in os.environ
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("width", ["60", "80", "120"])
 def test_the_prose_of_the_demo_keeps_to_the_width(run: Runner, width: str) -> None:

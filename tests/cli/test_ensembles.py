@@ -14,7 +14,7 @@ import treewright
 from treewright import datasets
 
 Runner = Callable[..., Any]
-COMPILED = {"TREEWRIGHT_COMPILE": "1"}
+COMPILED = {"TREEWRIGHT_FORM": "compiled"}
 
 
 def joined(out: str) -> str:

@@ -36,7 +36,7 @@ def few(model: str) -> tuple[str, ...]:
 def form_for(model: str) -> dict[str, str]:
     """Models that cross-validate, or have many members, make so many trees that compiled kernels are worth it."""
     of_many = ("cart", "random-forest", "extra-trees", "gradient-boosting", "voting", "stacking", "averaging")
-    return {"TREEWRIGHT_COMPILE": "1"} if model in of_many else {}
+    return {"TREEWRIGHT_FORM": "compiled"} if model in of_many else {}
 
 
 FRUIT = "colour,weight,ripe\n" + "".join(
@@ -274,8 +274,8 @@ def test_a_column_with_a_single_value_is_no_trouble_in_any_fold(
 
 def test_a_pruned_tree_is_smaller_and_scores_what_its_learner_scores(run: Runner) -> None:
     words = ("fit", "orchard", "--json", "--folds", "3")
-    whole = run(*words, TREEWRIGHT_COMPILE="1").described()
-    pruned = run(*words, "--prune", "cost_complexity", TREEWRIGHT_COMPILE="1").described()
+    whole = run(*words, TREEWRIGHT_FORM="compiled").described()
+    pruned = run(*words, "--prune", "cost_complexity", TREEWRIGHT_FORM="compiled").described()
 
     def count_leaves(node: dict[str, Any]) -> int:
         return sum(map(count_leaves, node["branches"])) if "branches" in node else 1

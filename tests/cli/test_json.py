@@ -16,7 +16,7 @@ import treewright
 from treewright import datasets
 
 Runner = Callable[..., Any]
-COMPILED = {"TREEWRIGHT_COMPILE": "1"}
+COMPILED = {"TREEWRIGHT_FORM": "compiled"}
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_the_process_prints_the_object_and_nothing_else(run_process: Runner) -> 
 
 def test_a_tree_too_deep_to_nest_is_refused(run: Runner, write: Callable[[str, str], str]) -> None:
     table = write("comb.csv", "x,y\n" + "".join(f"{row},{'ab'[row % 2]}\n" for row in range(1500)))
-    result = run("fit", table, "-t", "y", "--model", "tree", "--folds", "2", "--json", TREEWRIGHT_COMPILE="1")
+    result = run("fit", table, "-t", "y", "--model", "tree", "--folds", "2", "--json", TREEWRIGHT_FORM="compiled")
     assert result.code == 2
     assert result.out == ""
     assert "too deep to nest in JSON; limit it with --max-depth" in result.err

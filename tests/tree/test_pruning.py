@@ -108,8 +108,8 @@ def test_the_kernel_is_the_same_plain_and_compiled(monkeypatch):
     X, y = noisy(400, seed=5)
     tree = DecisionTreeClassifier().fit(X, y).tree_
     found = []
-    for form in "01":
-        monkeypatch.setenv("TREEWRIGHT_COMPILE", form)
+    for form in ("plain", "compiled"):
+        monkeypatch.setenv("TREEWRIGHT_FORM", form)
         found.append(weakest_links(tree))
     assert np.array_equal(found[0][0], found[1][0])
     assert np.array_equal(found[0][1].risks, found[1][1].risks)
@@ -309,7 +309,7 @@ def test_at_a_confidence_of_zero_nothing_is_worth_a_split():
 
 @pytest.mark.parametrize("variant", ["j48", "c4.5r8"])
 def test_at_a_confidence_of_zero_every_answer_may_be_wrong(variant, monkeypatch):
-    monkeypatch.setenv("TREEWRIGHT_COMPILE", "0")  # compiled code goes on with minus infinity
+    monkeypatch.setenv("TREEWRIGHT_FORM", "plain")  # compiled code goes on with minus infinity
     assert extra_errors(14, 0, 0.0, variant) == pytest.approx(14)
 
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -27,29 +24,14 @@ def demo(
     from treewright.cli.report import Report
 
     report = Report()
-    with _without_compiling():
-        if data is not None:
-            _show_any(report, datasets.load(choose("data set", data, datasets.names())))
-        else:
-            _show_id3(report, datasets.load_weather())
-            report.blank()
-            _show_c45(report, datasets.load_orchard())
+    if data is not None:
+        _show_any(report, datasets.load(choose("data set", data, datasets.names())))
+    else:
+        _show_id3(report, datasets.load_weather())
+        report.blank()
+        _show_c45(report, datasets.load_orchard())
     report.blank()
     _print_next_steps(report)
-
-
-@contextmanager
-def _without_compiling() -> Iterator[None]:
-    """Grow with the plain kernels: on a fresh machine, compiling would take longer than the whole demo."""
-    before = os.environ.get("TREEWRIGHT_COMPILE")
-    os.environ["TREEWRIGHT_COMPILE"] = before or "0"
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ["TREEWRIGHT_COMPILE"]
-        else:
-            os.environ["TREEWRIGHT_COMPILE"] = before
 
 
 def _show_id3(report: Report, dataset: Dataset) -> None:

@@ -11,7 +11,8 @@ import numpy as np
 
 from treewright.encoding.midpoints import midpoints
 from treewright.runtime.forms import Run
-from treewright.runtime.jit import entry
+from treewright.runtime.kernels import entry
+from treewright.runtime.signatures import Bytes, Input, Reals
 from treewright.runtime.threads import run_parallel
 from treewright.table.column import Column
 
@@ -182,7 +183,7 @@ def _padded_cuts(bins: Bins, column: int) -> np.ndarray:
 
 
 @entry
-def code_line(numbers, cuts, n_codes, line):
+def code_line(numbers: Input[Reals], cuts: Input[Reals], n_codes: int, line: Bytes) -> None:
     """Write the codes of some rows of one column: numbers by `cuts`, categories (without cuts) unchanged.
 
     The cuts are padded with infinity to 256. The number of cuts below a value is then found in eight steps without a

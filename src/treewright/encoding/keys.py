@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from treewright.runtime.jit import kernel
+from treewright.runtime.kernels import kernel
 
 # A key contains the code of a row in the upper 28 bits, the row in the middle 28, and its class in the lower 8 if there
 # are few enough classes. A sorted column can then be scanned without look-ups.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from treewright.runtime.jit import kernel
+from treewright.runtime.kernels import kernel
 
 
 @kernel

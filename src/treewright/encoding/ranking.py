@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from treewright.encoding.keys import make_key
-from treewright.runtime.jit import entry, kernel
+from treewright.runtime.kernels import entry, kernel
+from treewright.runtime.signatures import Bytes, Indices, Indices2, Input, Reals, Shorts, Wholes, Words
 
 DIGIT_BITS = 11
 N_DIGITS = 6  # 6 x 11 bits cover 64
@@ -63,7 +64,17 @@ def radix_sort(words, order, spare_words, spare_order, counts):
 
 
 @entry
-def rank_values(column, bits, words, spare_words, order, spare_order, counts, codes, values):
+def rank_values(
+    column: Input[Reals],
+    bits: Input[Words],
+    words: Words,
+    spare_words: Words,
+    order: Indices,
+    spare_order: Indices,
+    counts: Indices2,
+    codes: Indices,
+    values: Reals,
+) -> int:
     """Sort a column: row order (missing values last), the codes in that order, and the distinct values.
 
     `bits` is the column's memory as unsigned words. `words` and `spare_words` have one entry per row that is not NaN.
@@ -94,7 +105,7 @@ def rank_values(column, bits, words, spare_words, order, spare_order, counts, co
 
 
 @entry
-def fill_keys(order, codes, labels, keys):
+def fill_keys(order: Input[Indices], codes: Input[Indices], labels: Input[Shorts], keys: Words) -> None:
     """Pack the sorted column: code, row and, if `labels` is not empty, the row's class."""
     for i in range(len(order)):
         row = order[i]
@@ -102,14 +113,14 @@ def fill_keys(order, codes, labels, keys):
 
 
 @entry
-def fill_codes(order, codes, narrow):
+def fill_codes(order: Input[Indices], codes: Input[Indices], narrow: Bytes) -> None:
     """Write the codes of a column with few values in row order, one byte each."""
     for i in range(len(order)):
         narrow[order[i]] = codes[i]
 
 
 @entry
-def order_by_code(codes, start, order, sorted_codes):
+def order_by_code(codes: Input[Indices], start: Wholes, order: Indices, sorted_codes: Indices) -> None:
     """Sort the rows by code, stably, with the codes in that order (a counting sort).
 
     `start` is a zeroed array with one entry more than there are codes.
@@ -126,7 +137,7 @@ def order_by_code(codes, start, order, sorted_codes):
 
 
 @entry
-def code_small_integers(column, seen, codes, values):
+def code_small_integers(column: Input[Reals], seen: Bytes, codes: Bytes, values: Reals) -> int:
     """Encode a column of few whole numbers in a narrow range, by three fast passes instead of a sort.
 
     Writes the code of each row and the distinct values. The code of a missing value is the number of distinct values.

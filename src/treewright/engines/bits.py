@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from treewright.runtime.jit import kernel
+from treewright.runtime.kernels import kernel
 
 # Constants with a type, because for a literal in a call Numba would compile the callee once more.
 ZERO = np.int64(0)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from treewright.runtime.jit import kernel
+from treewright.runtime.kernels import kernel
 
 LN2 = log(2.0)
 

@@ -6,31 +6,15 @@ it. A new field is one line.
 
 from __future__ import annotations
 
+from collections import namedtuple
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, NamedTuple, get_type_hints
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from treewright.runtime.jit import borrow, part
-
-# Types of fields: a name that NumPy and Numba share, and the number of dimensions.
-FLAG = ("bool", 0)
-WHOLE = ("int64", 0)
-REAL = ("float64", 0)
-FLAGS = ("bool", 1)
-BYTES = ("uint8", 1)
-WHOLES = ("int64", 1)
-REALS = ("float64", 1)
-WORDS = ("uint64", 1)
-
-# The same as annotations of a record whose fields become fields of a struct.
-Flags = Annotated[np.ndarray, FLAGS]
-Bytes = Annotated[np.ndarray, BYTES]
-Wholes = Annotated[np.ndarray, WHOLES]
-Reals = Annotated[np.ndarray, REALS]
-Indices = Annotated[np.ndarray, ("uint32", 1)]
-
-_SCALARS = {bool: FLAG, int: WHOLE, float: REAL, Any: WHOLE}
+from treewright.runtime.intrinsics import borrow
+from treewright.runtime.kernels import inline
+from treewright.runtime.signatures import annotations_of, kind_of
 
 
 class Field(NamedTuple):
@@ -49,14 +33,21 @@ class Field(NamedTuple):
 def fields_of(record: type) -> list[Field]:
     """List the fields of a record by its annotations.
 
+    >>> from treewright.runtime.signatures import Flags
     >>> class Choices(NamedTuple):
     ...     max_depth: int
     ...     codes: Flags
     >>> [(field.name, field.kind) for field in fields_of(Choices)]
     [('max_depth', ('int64', 0)), ('codes', ('bool', 1))]
     """
-    hints = get_type_hints(record, include_extras=True)
-    return [Field(name, _SCALARS[hint] if hint in _SCALARS else hint.__metadata__[0]) for name, hint in hints.items()]
+    return [Field(name, kind_of(hint)) for name, hint in annotations_of(record).items()]
+
+
+def record_of(name: str, fields: Sequence[Field]) -> Any:
+    """Make the record by which Python passes the arrays of these fields."""
+    record = namedtuple(name, [field.name for field in fields if field.is_array])  # type: ignore[misc]
+    record.__annotations__ = {field.name: Annotated[np.ndarray, field.kind] for field in fields if field.is_array}
+    return record
 
 
 def write_take(name: str, fields: Sequence[Field]) -> Any:
@@ -67,7 +58,7 @@ def write_take(name: str, fields: Sequence[Field]) -> Any:
     ]
     scope: dict[str, Any] = {"__name__": __name__, "borrow": borrow}
     exec("\n".join([f"def {name}(work, given):", *lines]), scope)
-    return part(scope[name])
+    return inline(scope[name])
 
 
 def make_fields(fields: Sequence[Field], sizes: Any) -> dict[str, np.ndarray]:

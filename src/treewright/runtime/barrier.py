@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from treewright.runtime.jit import kernel, replaced
+from treewright.runtime.kernels import kernel, replaced
 
 # Positions in a barrier: the number of arrivals, and whether threads stop waiting because one has failed.
 ARRIVED, ABANDONED = np.int64(0), np.int64(8)

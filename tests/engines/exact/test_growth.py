@@ -65,7 +65,7 @@ def grow_mixed(table, make_recipe, monkeypatch=None, form=None, **options):
     criterion = options.pop("criterion_name", "gini")
     mode = options.pop("mode", "subset")
     if form is not None:
-        monkeypatch.setenv("TREEWRIGHT_COMPILE", form)
+        monkeypatch.setenv("TREEWRIGHT_FORM", form)
     options.setdefault("weights", np.ones(len(labels)))
     recipe = make_recipe(criterion, mode, **choices)
     if criterion in ("gini", "information_gain", "gain_ratio", "error"):
@@ -99,8 +99,8 @@ def test_plain_and_compiled_kernels_give_the_same_bits(make_recipe, monkeypatch,
     options = {"weights": random.uniform(0.2, 3.0, 300), "criterion_name": criterion, "mode": mode}
     if criterion in ("squared_error", "sdr", "absolute_error", "poisson"):
         options["numbers"] = np.round(np.exp(random.standard_normal(300)), 2)
-    plain = grow_mixed(table, make_recipe, monkeypatch, "0", **options)
-    fast = grow_mixed(table, make_recipe, monkeypatch, "1", **options)
+    plain = grow_mixed(table, make_recipe, monkeypatch, "plain", **options)
+    fast = grow_mixed(table, make_recipe, monkeypatch, "compiled", **options)
     assert plain.n_nodes > 20
     assert same_tree(plain, fast)
 
@@ -112,7 +112,7 @@ def test_random_choices_are_the_same_in_both_forms(make_recipe, monkeypatch, cho
     mode = "multiway" if "quinlan" in choices else "subset"
     trees = [
         grow_mixed(table, make_recipe, monkeypatch, form, seed=9, criterion_name=criterion, mode=mode, **choices)
-        for form in "01"
+        for form in ("plain", "compiled")
     ]
     assert same_tree(*trees)
 

@@ -108,8 +108,8 @@ def test_one_level_is_the_stump_of_the_ordinary_tree(make_recipe, criterion):
 def test_oblivious_trees_are_the_same_in_both_forms_of_the_kernels(make_recipe, monkeypatch):
     values, labels, weights = table(3, n_rows=200)
     trees = []
-    for form in "01":
-        monkeypatch.setenv("TREEWRIGHT_COMPILE", form)
+    for form in ("plain", "compiled"):
+        monkeypatch.setenv("TREEWRIGHT_FORM", form)
         trees.append(
             grow(
                 COLUMNS,

@@ -301,8 +301,8 @@ def test_both_forms_of_the_kernels_and_any_number_of_threads_grow_the_same_tree(
     monkeypatch.setattr("treewright.engines.exact.oblivious.MIN_CELLS_FOR_THREADS", 1)
     recipe = make_recipe("gini", "subset", max_depth=5, strategy=int(GAPS[gaps]))
     trees = []
-    for form, n_jobs in (("0", 1), ("1", 1), ("1", 2)):
-        monkeypatch.setenv("TREEWRIGHT_COMPILE", form)
+    for form, n_jobs in (("plain", 1), ("compiled", 1), ("compiled", 2)):
+        monkeypatch.setenv("TREEWRIGHT_FORM", form)
         options = {"recipe": recipe, "weights": np.ones(300), "oblivious": True, "n_jobs": n_jobs}
         labels = target.astype(np.uint16)
         trees.append(grow(COLUMNS, values, Target("y", (0, 1, 2)), labels=labels, n_classes=3, **options))

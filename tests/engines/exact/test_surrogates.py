@@ -193,8 +193,8 @@ def test_both_forms_of_the_kernels_and_any_number_of_threads_find_the_same(mode,
     values, target = big_table(600)
     monkeypatch.setattr("treewright.engines.exact.engine.MIN_CELLS_FOR_THREADS", 1)
     trees = []
-    for form, n_jobs in (("0", 1), ("1", 1), ("1", 2)):
-        monkeypatch.setenv("TREEWRIGHT_COMPILE", form)
+    for form, n_jobs in (("plain", 1), ("compiled", 1), ("compiled", 2)):
+        monkeypatch.setenv("TREEWRIGHT_FORM", form)
         learner = DecisionTreeClassifier(
             missing="surrogate", categorical=mode, categorical_features=[2, 3], max_depth=4, n_jobs=n_jobs
         )

@@ -174,8 +174,8 @@ def test_a_pickled_forest_answers_the_same_and_a_damaged_one_is_refused(learner)
 def test_plain_kernels_grow_the_same_forest_as_compiled_ones(learner, monkeypatch):
     table = mixed_table(60)
     grown = []
-    for form in ("0", "1"):
-        monkeypatch.setenv("TREEWRIGHT_COMPILE", form)
+    for form in ("plain", "compiled"):
+        monkeypatch.setenv("TREEWRIGHT_FORM", form)
         model = learner(n_estimators=2, random_state=0, n_jobs=1).fit(table[0], target_of(learner, table))
         grown.append((model.forest_.nodes, answers(model, table[0])))
     np.testing.assert_array_equal(grown[0][0], grown[1][0])

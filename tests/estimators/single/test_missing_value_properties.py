@@ -432,9 +432,9 @@ def test_raising_leaves_surrogates_with_their_nodes() -> None:
             assert sum(child.weight for child in node.children) == pytest.approx(node.weight)
 
 
-@pytest.mark.parametrize("form", ["0", "1"])
+@pytest.mark.parametrize("form", ["plain", "compiled"])
 def test_c45_can_ask_whether_there_is_a_value_at_all(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TREEWRIGHT_COMPILE", form)
+    monkeypatch.setenv("TREEWRIGHT_FORM", form)
     gap = float("nan")
     table = {"x": [gap, gap, gap, 5, 5, 5], "z": [1, 2, 3, 1, 2, 3]}
     model = C45Classifier(missing="branch", prune=None).fit(table, list("pppqqq"))

@@ -118,16 +118,16 @@ def fit_both(learner, function, name, X, y, weights=None, **choices):
     return own.tree_, known.tree_
 
 
-@pytest.fixture(params=["0", "1"], ids=["plain", "compiled"])
+@pytest.fixture(params=["plain", "compiled"])
 def form(request, monkeypatch):
-    monkeypatch.setenv("TREEWRIGHT_COMPILE", request.param)
+    monkeypatch.setenv("TREEWRIGHT_FORM", request.param)
     return request.param
 
 
 @pytest.fixture
 def n_rows(form):
     """Plain kernels take their time."""
-    return {"0": 90, "1": 500}[form]
+    return {"plain": 90, "compiled": 500}[form]
 
 
 @pytest.mark.slow
@@ -196,7 +196,7 @@ def test_a_deviance_may_leave_out_what_no_split_changes(n_rows):
 @pytest.mark.slow
 @pytest.mark.parametrize("n_classes", [2, 5])
 def test_large_tables_and_many_threads_give_the_tree_of_the_known_criterion(monkeypatch, n_classes):
-    monkeypatch.setenv("TREEWRIGHT_COMPILE", "1")
+    monkeypatch.setenv("TREEWRIGHT_FORM", "compiled")
     X, signal, weights = table(140_000, seed=4, gaps=0.02)
     y = classes_of(signal, n_classes)
     assert 4 * len(y) >= engine.MIN_CELLS_FOR_THREADS
@@ -239,7 +239,7 @@ def test_sides_without_weight_are_never_asked_about(n_rows):
 @pytest.mark.slow
 def test_a_hundred_classes_are_asked_about_in_small_parts(monkeypatch):
     """So many that few cuts fit into the room of one question."""
-    monkeypatch.setenv("TREEWRIGHT_COMPILE", "1")
+    monkeypatch.setenv("TREEWRIGHT_FORM", "compiled")
     X, signal, weights = table(1500, seed=9)
     y = classes_of(signal, 100)
     for missing in ("learned", "surrogate"):
@@ -253,8 +253,8 @@ def test_plain_and_compiled_forms_of_a_function_grow_the_same_tree(monkeypatch, 
     X, signal, weights = table(300, seed=5)
     y = classes_of(signal, 3)
     trees = []
-    for form in "01":
-        monkeypatch.setenv("TREEWRIGHT_COMPILE", form)
+    for form in ("plain", "compiled"):
+        monkeypatch.setenv("TREEWRIGHT_FORM", form)
         trees.append(DecisionTreeClassifier(criterion=function).fit(X, y, weights).tree_)
     assert trees[0].n_nodes > 50
     assert_same_tree(*trees)
@@ -265,8 +265,8 @@ def test_plain_and_compiled_forms_of_a_function_grow_the_same_tree(monkeypatch, 
 def test_plain_and_compiled_forms_agree_on_numbers(monkeypatch, function):
     X, signal, weights = table(250, seed=6)
     trees = []
-    for form in "01":
-        monkeypatch.setenv("TREEWRIGHT_COMPILE", form)
+    for form in ("plain", "compiled"):
+        monkeypatch.setenv("TREEWRIGHT_FORM", form)
         trees.append(DecisionTreeRegressor(criterion=function).fit(X, np.exp(signal), weights).tree_)
     assert trees[0].n_nodes > 50
     assert_same_tree(*trees)
@@ -278,8 +278,8 @@ def test_random_choices_follow_the_seed_in_both_forms(monkeypatch):
     y = classes_of(signal, 2)
     for choices in ({"splitter": "random"}, {"splitter": ("among", 3)}, {"max_features": 2}):
         trees = []
-        for form in "01":
-            monkeypatch.setenv("TREEWRIGHT_COMPILE", form)
+        for form in ("plain", "compiled"):
+            monkeypatch.setenv("TREEWRIGHT_FORM", form)
             model = DecisionTreeClassifier(criterion=tsallis, random_state=3, max_depth=5, **choices)
             trees.append(model.fit(X, y).tree_)
         assert_same_tree(*trees)
@@ -306,7 +306,7 @@ def test_every_learner_with_a_criterion_takes_a_function(form):
 
 @pytest.mark.slow
 def test_cart_prunes_by_ones_own_impurity(form):
-    X, signal, _ = table(60 if form == "0" else 150, seed=9)
+    X, signal, _ = table(60 if form == "plain" else 150, seed=9)
     own = CARTRegressor(criterion=own_mse).fit(X, signal)
     known = CARTRegressor().fit(X, signal)
     assert own.ccp_alpha_ == pytest.approx(known.ccp_alpha_, rel=1e-9)
@@ -420,7 +420,7 @@ def test_a_change_of_what_a_comprehension_names_is_noticed(form, monkeypatch):
 
 
 def test_a_function_that_cannot_be_compiled_is_called_as_it_is_and_that_is_told(monkeypatch):
-    monkeypatch.setenv("TREEWRIGHT_COMPILE", "1")
+    monkeypatch.setenv("TREEWRIGHT_FORM", "compiled")
     seen = []
 
     def remembers(weights):
@@ -465,7 +465,7 @@ def test_a_function_that_numba_compiled_already_will_do(form):
 
 
 def test_an_interrupt_ends_a_slow_fit(monkeypatch):
-    monkeypatch.setenv("TREEWRIGHT_COMPILE", "1")
+    monkeypatch.setenv("TREEWRIGHT_FORM", "compiled")
     calls = []
 
     def interrupted(weights):
@@ -544,7 +544,7 @@ def fails_late(weights):
 
 @pytest.mark.slow
 def test_of_many_cuts_the_first_that_fails_is_told(monkeypatch):
-    monkeypatch.setenv("TREEWRIGHT_COMPILE", "1")
+    monkeypatch.setenv("TREEWRIGHT_FORM", "compiled")
     x = np.arange(2000.0)
     with pytest.raises(ValueError, match=r"RuntimeError \(seven hundred\) for the class weights \[700, 0\]"):
         DecisionTreeClassifier(criterion=fails_late).fit({"x": x}, x >= 1000)

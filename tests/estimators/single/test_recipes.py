@@ -439,7 +439,7 @@ def test_making_a_learner_does_not_load_numba() -> None:
 @pytest.mark.parametrize("criterion", ["poisson", "sdr", lambda weight, mean, variance: variance])
 def test_of_two_columns_that_mirror_each_other_the_first_is_asked(monkeypatch, criterion):
     """Sums in another order differ in their last bits, which must not decide."""
-    monkeypatch.setenv("TREEWRIGHT_COMPILE", "1")
+    monkeypatch.setenv("TREEWRIGHT_FORM", "compiled")
     for seed in range(10):
         random = np.random.default_rng(seed)
         male, tenths = random.integers(0, 2, 2000) * 1.0, random.normal(size=2000).round(1)

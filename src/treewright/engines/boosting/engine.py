@@ -26,8 +26,7 @@ from treewright.engines.boosting.workspace import (
 from treewright.engines.packed.trees import GrownTrees
 from treewright.engines.packed.walk import BLOCK
 from treewright.runtime.barrier import ABANDONED, BARRIER_SIZE, address_of_yield
-from treewright.runtime.forms import Run
-from treewright.runtime.jit import compiled
+from treewright.runtime.forms import Run, compiled
 from treewright.runtime.threads import run_parallel
 
 # Tables with fewer codes are searched by one thread, because starting other threads takes longer than the search.

@@ -11,7 +11,14 @@ from __future__ import annotations
 import numpy as np
 
 from treewright.engines.bits import NO, YES, ZERO
-from treewright.engines.boosting.rounding import add_up_in_order, add_up_turns, clear_turns, round_gradients
+from treewright.engines.boosting.rounding import (
+    add_up_in_order,
+    add_up_turns,
+    clear_lines,
+    clear_turns,
+    copy_line,
+    round_gradients,
+)
 from treewright.engines.boosting.search import (
     COLUMN,
     CUT,
@@ -47,27 +54,53 @@ from treewright.engines.boosting.workspace import (
     ROOT_SUM,
     SLOT,
     SUM,
+    BoostSettings,
+    BoostTable,
+    Grown,
     SharedState,
+    ThreadState,
 )
 from treewright.engines.packed.walk import pack_leaf, pack_set, pack_split, walk_tree
 from treewright.runtime.barrier import ABANDONED, load_atomic, wait
 from treewright.runtime.draws import draw_below, scramble
-from treewright.runtime.jit import entry, kernel
+from treewright.runtime.kernels import entry, kernel
+from treewright.runtime.signatures import Bytes2, Indices, Input, Reals2, Wholes2, Words
 
 
 @entry
-def open_trees(table, shared, local, settings, thread, n_threads, yield_core, layouts, seeds):
+def open_trees(
+    table: BoostTable,
+    shared: SharedState,
+    local: ThreadState,
+    settings: BoostSettings,
+    thread: int,
+    n_threads: int,
+    yield_core: int,
+    layouts: Input[Wholes2],
+    seeds: Input[Words],
+) -> None:
     """Round the gradients of a set of trees, and fill the histograms of all their roots in one pass over the rows."""
     histograms = shared.histograms
     for tree in range(len(histograms)):
         # Columns that a tree may not use are added to the histograms with the others of their block, but never merged.
-        histograms[tree, thread, :, :] = 0
+        clear_lines(histograms[tree, thread])
         round_gradients(shared, local, settings, layouts, tree, seeds[tree], thread, n_threads, yield_core)
     fill_given_histogram(table, shared, local, local.given, ZERO, len(local.given), thread)
 
 
 @entry
-def grow_trees(table, shared, local, settings, thread, n_threads, yield_core, seeds, scores, grown):
+def grow_trees(
+    table: BoostTable,
+    shared: SharedState,
+    local: ThreadState,
+    settings: BoostSettings,
+    thread: int,
+    n_threads: int,
+    yield_core: int,
+    seeds: Input[Words],
+    scores: Reals2,
+    grown: Grown,
+) -> None:
     """Grow trees that have been opened, and add their predictions to the scores if there are any.
 
     The loop is a separate kernel, because an entry counts the references to each array, and the arrays of `shared` are
@@ -174,7 +207,9 @@ def finish_tree(shared, local, thread, tree, scores, grown):
 
 
 @entry
-def add_trees(codes, first, last, grown, scores, at, active):
+def add_trees(
+    codes: Input[Bytes2], first: int, last: int, grown: Grown, scores: Reals2, at: Indices, active: Indices
+) -> None:
     """Add the predictions of trees to the scores of rows first to last-1, which have one line per tree."""
     for tree in range(len(scores)):
         node_set, sets = grown.node_set[tree], grown.node_sets[tree]
@@ -195,7 +230,9 @@ def sum_of_threads(counts, place, n_threads):
 @kernel
 def begin_root(shared, local, n_threads):
     """Initialise the record of the leaves with the root only."""
-    local.scale[:], local.layout[:], local.limits[:] = shared.scale[0], shared.layout[0], shared.limits[0]
+    copy_line(shared.scale[0], local.scale)
+    copy_line(shared.layout[0], local.layout)
+    copy_line(shared.limits[0], local.limits)
     for column in range(len(local.column_gains)):
         local.column_gains[column] = 0.0
     leaves = local.leaves
@@ -255,7 +292,7 @@ def write_node(local, leaf, child, n_sets):
         return n_sets
     local.nodes[node] = pack_set(child, column)
     local.node_set[node] = n_sets
-    local.node_sets[n_sets] = local.sets[leaf]
+    copy_line(local.sets[leaf], local.node_sets[n_sets])
     return n_sets + 1
 
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from treewright.runtime.jit import entry, kernel, replaced
+from treewright.runtime.kernels import entry, kernel, replaced
+from treewright.runtime.signatures import Input, Reals, Reals2
 
 SQUARED, QUANTILE, HUBER, TWEEDIE, LOG_LOSS, EXPONENTIAL, MANY_CLASSES = range(7)
 
@@ -67,7 +68,17 @@ def exp(x):
 
 
 @entry
-def derive_rows(kind, parameter, scores, targets, weights, first, last, gradients, hessians):
+def derive_rows(
+    kind: int,
+    parameter: float,
+    scores: Input[Reals2],
+    targets: Input[Reals],
+    weights: Input[Reals],
+    first: int,
+    last: int,
+    gradients: Reals2,
+    hessians: Reals2,
+) -> None:
     """Write the gradients and hessians of some rows (one line per output), times the row weights if there are any."""
     lo, hi = np.uint64(first), np.uint64(last)
     if kind == MANY_CLASSES:

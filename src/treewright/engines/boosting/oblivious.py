@@ -45,16 +45,41 @@ from treewright.engines.boosting.search import (
     score_of_two,
     undo_partition,
 )
-from treewright.engines.boosting.workspace import GAIN, HI, LO, N_COUNTS, N_ROWS, SLOT, SUM
+from treewright.engines.boosting.workspace import (
+    GAIN,
+    HI,
+    LO,
+    N_COUNTS,
+    N_ROWS,
+    SLOT,
+    SUM,
+    BoostSettings,
+    BoostTable,
+    Grown,
+    SharedState,
+    ThreadState,
+)
 from treewright.runtime.barrier import ABANDONED, load_atomic, wait
 from treewright.runtime.draws import GOLDEN
-from treewright.runtime.jit import entry, kernel
+from treewright.runtime.kernels import entry, kernel
+from treewright.runtime.signatures import Input, Reals2, Wholes2, Words
 
 
 @entry
 def grow_oblivious_trees(
-    table, shared, local, settings, thread, n_threads, yield_core, seeds, scores, grown, totals, orders
-):
+    table: BoostTable,
+    shared: SharedState,
+    local: ThreadState,
+    settings: BoostSettings,
+    thread: int,
+    n_threads: int,
+    yield_core: int,
+    seeds: Input[Words],
+    scores: Reals2,
+    grown: Grown,
+    totals: Reals2,
+    orders: Wholes2,
+) -> None:
     """Grow trees that have been opened as oblivious trees, and add their predictions to the scores if there are any."""
     grow_all_oblivious(
         table, shared, local, settings, thread, n_threads, yield_core, seeds, scores, grown, totals, orders

@@ -12,7 +12,7 @@ import numpy as np
 
 from treewright.engines.boosting.losses import LEAST_HESSIAN
 from treewright.runtime.forms import choose_compiled_form, run_plain
-from treewright.runtime.jit import compile_error, compile_row_loop
+from treewright.runtime.user_functions import compile_error, compile_row_loop
 
 NOT_A_PAIR = "the loss must return a pair: gradient and hessian, each with one number per row"
 

@@ -21,7 +21,7 @@ from treewright.engines.boosting.search import (
 from treewright.engines.boosting.workspace import ROOT_ROWS, ROOT_SUM, TURN, TURN_BITS
 from treewright.runtime.barrier import wait
 from treewright.runtime.draws import GOLDEN, scramble
-from treewright.runtime.jit import kernel
+from treewright.runtime.kernels import kernel
 
 
 @kernel
@@ -92,9 +92,24 @@ def end_of_turn(rows, first, last):
 
 
 @kernel
+def copy_line(source, target):
+    """Copy an array; an assignment of a slice would need Python at run time."""
+    for k in range(np.uint64(len(target))):
+        target[k] = source[k]
+
+
+@kernel
+def clear_lines(lines):
+    """Set all entries of a two-dimensional array to zero."""
+    for line in range(np.uint64(len(lines))):
+        for k in range(np.uint64(lines.shape[1])):
+            lines[line, k] = 0
+
+
+@kernel
 def clear_turns(sums, thread, n_threads):
     for turn in range(thread, len(sums), n_threads):
-        sums[turn, :, :] = 0.0
+        clear_lines(sums[turn])
 
 
 @kernel
@@ -121,7 +136,7 @@ def round_gradients(shared, local, settings, layouts, tree, seed, thread, n_thre
     g_scale = g_limit / max(g_size, 1e-290)
     h_scale = 1.0 / max(most, 1e-290) if alike else h_limit / max(h_size, 1e-290)
     if thread == 0:
-        shared.layout[tree] = layout
+        copy_line(layout, shared.layout[tree])
         shared.scale[tree, 0], shared.scale[tree, 1] = 1.0 / g_scale, 1.0 / h_scale
         set_limits(shared.limits[tree], settings, g_scale, h_scale)
         chance = g_squares * g_scale * (g_scale / max(h_size * h_scale, 1e-290))

@@ -11,7 +11,9 @@ from __future__ import annotations
 import numpy as np
 
 from treewright.engines.bits import LOW_SIX, ONE, SIX, ZERO
-from treewright.runtime.jit import entry, kernel, prefetch
+from treewright.runtime.intrinsics import prefetch
+from treewright.runtime.kernels import entry, kernel
+from treewright.runtime.signatures import Bytes2, Input, Words
 
 MISSING = np.int64(255)
 BYTE = np.uint64(255)
@@ -40,7 +42,7 @@ CHANCE_SHARE, FEW_CATEGORIES = 0.4, np.int64(6)
 
 
 @entry
-def pack_codes(codes, first, last, words):
+def pack_codes(codes: Input[Bytes2], first: int, last: int, words: Words) -> None:
     """Pack the codes of eight columns into a word, for some rows."""
     n_blocks = (np.uint64(codes.shape[0]) + np.uint64(7)) >> np.uint64(3)
     for block in range(n_blocks):

@@ -11,7 +11,7 @@ import numpy as np
 from treewright.encoding.keys import row_of
 from treewright.engines.bits import THREE, TWO, ZERO, clear
 from treewright.engines.exact.thresholds import spreads_over_values
-from treewright.runtime.jit import kernel
+from treewright.runtime.kernels import kernel
 
 
 @kernel

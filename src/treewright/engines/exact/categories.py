@@ -16,7 +16,7 @@ from treewright.engines.exact.slots import keep_subset, open_slot, slot_floor, t
 from treewright.engines.exact.thresholds import begin_sides, leaves_missing_out, rate_sides, score_of, takes_a_side
 from treewright.engines.missing_values import LEARNED, OWN_BRANCH
 from treewright.runtime.draws import draw_below, draw_bits
-from treewright.runtime.jit import kernel
+from treewright.runtime.kernels import kernel
 
 # Up to this number of categories, all 2**(n-1) - 1 binary partitions are tried if no order is known to contain the
 # best.

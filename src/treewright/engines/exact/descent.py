@@ -6,7 +6,8 @@ import numpy as np
 
 from treewright.engines.bits import NONE
 from treewright.engines.exact.layout import MULTIWAY_SPLIT, SUBSET_SPLIT, THRESHOLD_SPLIT, in_set, way_in_map
-from treewright.runtime.jit import entry, kernel
+from treewright.runtime.kernels import entry, kernel
+from treewright.runtime.signatures import Bytes, Input, Integers, Integers2, Reals, Reals2, Wholes, Wholes2, Words
 
 # Results of `way_out` that are not a branch.
 EVERY_BRANCH = np.int64(-1)
@@ -86,30 +87,30 @@ def branch_by_surrogates(
 
 @entry
 def descend(
-    values,
-    kind,
-    column,
-    threshold,
-    first_child,
-    n_children,
-    missing_branch,
-    share,
-    set_start,
-    category_sets,
-    weight,
-    surrogate_column,
-    surrogate_threshold,
-    surrogate_low,
-    surrogate_high,
-    surrogate_map,
-    n_categories,
-    unseen,
-    waiting_node,
-    waiting_fraction,
-    ends,
-    nodes,
-    fractions,
-):
+    values: Input[Reals2],
+    kind: Input[Bytes],
+    column: Input[Integers],
+    threshold: Input[Reals],
+    first_child: Input[Integers],
+    n_children: Input[Integers],
+    missing_branch: Input[Integers],
+    share: Input[Reals],
+    set_start: Input[Wholes],
+    category_sets: Input[Words],
+    weight: Input[Reals],
+    surrogate_column: Input[Integers2],
+    surrogate_threshold: Input[Reals2],
+    surrogate_low: Input[Wholes2],
+    surrogate_high: Input[Wholes2],
+    surrogate_map: Input[Wholes2],
+    n_categories: Input[Wholes],
+    unseen: int,
+    waiting_node: Wholes,
+    waiting_fraction: Reals,
+    ends: Wholes,
+    nodes: Wholes,
+    fractions: Reals,
+) -> int:
     """Write the nodes where each row ends, and the fraction of the row; returns their number, -1 if they do not fit.
 
     `values` contains numbers and category indices. NaN is missing, and a negative index did not occur in training. The

@@ -28,8 +28,7 @@ from treewright.engines.exact.workspace import (
     with_more_capacity,
 )
 from treewright.engines.missing_values import SPREADS, SURROGATE
-from treewright.runtime.forms import Run, choose_form
-from treewright.runtime.jit import compiled
+from treewright.runtime.forms import Run, choose_form, compiled
 from treewright.runtime.threads import run_parallel, usable_threads
 from treewright.table.column import Column
 

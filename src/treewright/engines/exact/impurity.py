@@ -12,7 +12,7 @@ import numpy as np
 
 from treewright.engines.criteria import OWN, class_impurity, moments_impurity
 from treewright.engines.exact.layout import LINE
-from treewright.runtime.jit import kernel, replaced
+from treewright.runtime.kernels import kernel, replaced
 
 
 def _build_call_own() -> Any:

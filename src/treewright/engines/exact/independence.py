@@ -8,7 +8,7 @@ import numpy as np
 
 from treewright.engines.bits import clear
 from treewright.engines.exact.layout import MULTIWAY_SPLIT
-from treewright.runtime.jit import kernel
+from treewright.runtime.kernels import kernel
 
 # The series and the fraction below are evaluated until a term changes nothing.
 MOST_STEPS = 1000

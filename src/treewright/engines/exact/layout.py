@@ -6,7 +6,7 @@ import numpy as np
 
 from treewright.encoding.keys import CLASS_MASK, MAX_PACKED_CLASSES, row_of
 from treewright.engines.bits import NONE, ONE, has_bit
-from treewright.runtime.jit import kernel
+from treewright.runtime.kernels import kernel
 
 # How a column of categories is split.
 MULTIWAY = np.int64(0)

@@ -20,7 +20,8 @@ from treewright.engines.exact.levels import Entries, Level, LevelSplit
 from treewright.engines.exact.workspace import Data, Recipe
 from treewright.engines.missing_values import EVERY_VALUE, LEAVES_OUT, OWN_BRANCH
 from treewright.runtime.forms import Run
-from treewright.runtime.jit import entry, kernel, part
+from treewright.runtime.kernels import entry, inline, kernel
+from treewright.runtime.signatures import Input, Reals, Reals2, Shorts, Wholes, Words
 from treewright.runtime.threads import run_parallel
 
 # The side of the missing values of a node: a given side, none, or the better one.
@@ -56,7 +57,7 @@ def side_impurity(sums, side, n_classes, mean, criterion, scratch):
     return moments_impurity(weight, total / weight, 0.0, mean, criterion) if total > 0.0 else 0.0
 
 
-@part
+@inline
 def node_impurity(node, sums, target, missing_to):
     """Compute the weighted impurity of both sides of a node, and whether the missing values are on the left.
 
@@ -94,7 +95,7 @@ def entry_at(first, row):
     return row if len(first) == 0 else first[row]
 
 
-@part
+@inline
 def add_row(sums, row, entries, target, marks, mark):
     """Add a row to the sums of its nodes, and mark them."""
     first, nodes, weights = entries
@@ -141,7 +142,7 @@ def begin_level(line, starts, n_groups, by_value, entries, target, totals, sums,
             known[node, k] = totals[node, k] - (0.0 if by_value else missing[node, k])
 
 
-@part
+@inline
 def rate_marked(line, start, end, mark, by_value, entries, target, sums, rated, marks, n_values, missing_to, keep):
     """Return the change of the weighted impurity of the marked nodes, after the rows start..end-1 moved to the left."""
     first, nodes, _ = entries
@@ -176,22 +177,22 @@ def take_back(line, start, end, entries, left):
 
 @entry
 def search_level(
-    line,
-    starts,
-    order,
-    n_groups,
-    alone,
-    missing_to,
-    by_value,
-    entries,
-    target,
-    totals,
-    sums,
-    rated,
-    marks,
-    n_values,
-    impurities,
-):
+    line: Input[Words],
+    starts: Input[Wholes],
+    order: Input[Wholes],
+    n_groups: int,
+    alone: bool,
+    missing_to: int,
+    by_value: bool,
+    entries: tuple[Input[Wholes], Input[Wholes], Input[Reals]],
+    target: tuple[Input[Shorts], Input[Reals], Input[Reals], int, int],
+    totals: Input[Reals2],
+    sums: tuple[Reals2, Reals2, Reals2, Reals2, Reals],
+    rated: Reals,
+    marks: Wholes,
+    n_values: Wholes,
+    impurities: Reals,
+) -> float:
     """Compute the weighted impurity of a level after each cut of one column; returns that without a cut.
 
     `line` is the sorted column. Group g of equal values has the entries starts[g] to starts[g+1]-1. Rows with missing
@@ -221,7 +222,7 @@ def search_level(
 
 
 @entry
-def lowest(impurities, tie):
+def lowest(impurities: Input[Reals], tie: float) -> int:
     """Return the position of the lowest weighted impurity.
 
     An impurity that is lower by at most the tie does not count as lower.

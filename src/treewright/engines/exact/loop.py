@@ -31,10 +31,11 @@ from treewright.engines.exact.partition import (
 )
 from treewright.engines.exact.search import measure_classes, measure_numbers, search_node
 from treewright.engines.exact.surrogates import assign_missing, find_surrogates
-from treewright.engines.exact.workspace import add_node, close_work, open_work
+from treewright.engines.exact.workspace import Arrays, Recipe, add_node, close_work, open_work
 from treewright.engines.missing_values import OWN_BRANCH, SPREADS, SURROGATE
 from treewright.runtime.draws import draw_below, seed_of_branch
-from treewright.runtime.jit import entry, kernel
+from treewright.runtime.kernels import entry, kernel
+from treewright.runtime.signatures import Input, Reals, Word
 
 # The mark of a measured node that may be split, instead of its kind, until it is searched.
 OPEN_NODE = 255
@@ -327,8 +328,20 @@ def begin(work, lo, hi, depth, seed, numbers, extras):
 
 @entry
 def grow(
-    arrays, recipe, weighted, n_classes, target_line, lo, hi, depth, seed, defer_above, defer_below, numbers, extras
-):
+    arrays: Arrays,
+    recipe: Recipe,
+    weighted: bool,
+    n_classes: int,
+    target_line: int,
+    lo: int,
+    hi: int,
+    depth: int,
+    seed: Word,
+    defer_above: int,
+    defer_below: int,
+    numbers: Input[Reals] | None,
+    extras: bool | None,
+) -> None:
     """Grow the tree of the rows lo..hi-1 of the row list; `numbers` is None for a class target.
 
     `extras` is None unless surrogates or the chi-squared test are used, because code for None is not compiled.

@@ -28,7 +28,7 @@ from treewright.engines.exact.thresholds import (
     takes_a_side,
 )
 from treewright.engines.missing_values import OWN_BRANCH
-from treewright.runtime.jit import kernel
+from treewright.runtime.kernels import kernel
 
 NO_ROWS = np.uint64(0)
 TWO_SIDES = np.uint64(2)

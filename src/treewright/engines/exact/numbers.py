@@ -42,7 +42,7 @@ from treewright.engines.exact.thresholds import (
     takes_a_side,
 )
 from treewright.engines.missing_values import OWN_BRANCH
-from treewright.runtime.jit import kernel
+from treewright.runtime.kernels import kernel
 
 # Absolute error: with more categories than this, missing values join the heaviest instead of the best.
 MOST_MISSING_GROUPS = 64

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from treewright.engines.exact.layout import LINE
-from treewright.runtime.jit import compile_callback, compile_error
+from treewright.runtime.user_functions import compile_callback, compile_error
 
 # A formula like 1 - sum(p * p) has an error of a few units in the last place of numbers as large as the root's
 # impurity.

@@ -8,7 +8,7 @@ from treewright.encoding.keys import code_of, row_of
 from treewright.engines.bits import ONE, ZERO, clear
 from treewright.engines.exact.layout import CLOSE, MULTIWAY_SPLIT, SUBSET_SPLIT, THRESHOLD_SPLIT, TIE, in_set
 from treewright.engines.missing_values import ALL_BRANCHES, EVERY_VALUE, SURROGATE
-from treewright.runtime.jit import kernel
+from treewright.runtime.kernels import kernel
 
 
 @kernel

@@ -12,7 +12,7 @@ from treewright.engines.criteria import least_bits, two_class_impurity
 from treewright.engines.exact.layout import CLOSE
 from treewright.engines.exact.slots import keep_cut, slot_floor
 from treewright.engines.exact.thresholds import NO_CUT_WITHIN, begin_sides, two_sides_bits
-from treewright.runtime.jit import kernel
+from treewright.runtime.kernels import kernel
 
 
 @kernel

@@ -39,7 +39,7 @@ from treewright.engines.exact.thresholds import (
 )
 from treewright.engines.missing_values import EVERY_VALUE, OWN_BRANCH
 from treewright.runtime.draws import draw_below
-from treewright.runtime.jit import kernel
+from treewright.runtime.kernels import kernel
 
 # Up to this many rows, insertion sort of a column is faster than counting sort.
 MAX_INSERTION = 32

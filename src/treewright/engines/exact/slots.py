@@ -7,7 +7,7 @@ import numpy as np
 from treewright.engines.bits import NONE, set_bit
 from treewright.engines.criteria import ERROR, GAIN_RATIO, IS_CONCAVE, OWN
 from treewright.engines.exact.layout import CLOSE, SUBSET_SPLIT, THRESHOLD_SPLIT, TIE
-from treewright.runtime.jit import kernel
+from treewright.runtime.kernels import kernel
 
 
 @kernel

@@ -17,7 +17,8 @@ from treewright.encoding.midpoints import midpoint
 from treewright.engines.bits import NO, NONE, YES, ZERO, clear
 from treewright.engines.exact.layout import MOST_SURROGATES, MULTIWAY_SPLIT, TIE, way_in_map
 from treewright.engines.exact.search import sorted_column
-from treewright.runtime.jit import entry, kernel
+from treewright.runtime.kernels import entry, kernel
+from treewright.runtime.signatures import Flags, Indices, Input, Reals, Reals2, Wholes, Words, Words2
 
 LEAST_ROWS = 2
 
@@ -156,21 +157,21 @@ def beats_majority(agreeing, majority, total):
 
 @entry
 def rate_surrogates(
-    lines,
-    known,
-    is_number,
-    tested,
-    rows,
-    way,
-    weights,
-    n_ways,
-    way_weights,
-    totals,
-    ahead_weight,
-    ahead_way,
-    words,
-    found,
-):
+    lines: Input[Words2],
+    known: Input[Wholes],
+    is_number: Input[Flags],
+    tested: int,
+    rows: Input[Wholes],
+    way: Input[Indices],
+    weights: Input[Reals],
+    n_ways: int,
+    way_weights: Reals,
+    totals: Reals,
+    ahead_weight: Reals,
+    ahead_way: Wholes,
+    words: Words,
+    found: Reals2,
+) -> int:
     """Rate every column except `tested` as a surrogate, for rows that are sorted in every line.
 
     `known` is the number of rows with a value in each line. `found` receives one line per column: the share of

@@ -21,7 +21,7 @@ from treewright.engines.missing_values import (
     OWN_BRANCH,
 )
 from treewright.runtime.draws import draw_below, draw_share
-from treewright.runtime.jit import kernel
+from treewright.runtime.kernels import kernel
 
 # Weka's C4.5 has no threshold between two values that are this close.
 NO_CUT_WITHIN = 1e-5

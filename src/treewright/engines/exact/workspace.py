@@ -6,7 +6,6 @@ compile. Numba is imported only when the compiled form is requested.
 
 from __future__ import annotations
 
-from collections import namedtuple
 from types import SimpleNamespace
 from typing import Annotated, Any, NamedTuple
 
@@ -15,7 +14,10 @@ import numpy as np
 from treewright.encoding.keys import MAX_NARROW_CODES
 from treewright.engines.exact.layout import LINE, MOST_FIGURES, MOST_SURROGATES
 from treewright.engines.missing_values import EVERY_VALUE, SURROGATE
-from treewright.engines.structs import (
+from treewright.engines.structs import Field, fields_of, make_fields, record_of, write_take
+from treewright.runtime.intrinsics import build_struct
+from treewright.runtime.kernels import inline, kernel, replaced
+from treewright.runtime.signatures import (
     BYTES,
     FLAG,
     FLAGS,
@@ -25,16 +27,11 @@ from treewright.engines.structs import (
     WHOLES,
     WORDS,
     Bytes,
-    Field,
     Flags,
     Indices,
     Reals,
     Wholes,
-    fields_of,
-    make_fields,
-    write_take,
 )
-from treewright.runtime.jit import build_struct, kernel, part, replaced
 
 
 class Recipe(NamedTuple):
@@ -276,14 +273,14 @@ def new_work() -> Any:
 
 # The arrays as Python passes them. It allocates all of them, because an allocation in a kernel takes seconds to
 # compile.
-Arrays = namedtuple("Arrays", [field.name for field in ARRAYS])  # type: ignore[misc]
+Arrays = record_of("Arrays", FIELDS)
 
 
 take_arrays = write_take("take_arrays", ARRAYS)
 take_recipe = write_take("take_recipe", RECIPE)
 
 
-@part
+@inline
 def open_work(arrays, recipe, weighted, n_classes, target_line):
     """Create the struct for growing a tree from its current state."""
     work = new_work()

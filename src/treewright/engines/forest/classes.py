@@ -24,7 +24,7 @@ from treewright.engines.forest.codes import (
     sort_codes,
     write_set,
 )
-from treewright.runtime.jit import kernel
+from treewright.runtime.kernels import kernel
 
 
 @kernel

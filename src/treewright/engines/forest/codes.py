@@ -7,7 +7,7 @@ import numpy as np
 from treewright.encoding.bins import MISSING_CODE
 from treewright.engines.bits import DE_BRUIJN, FIFTY_EIGHT, LOW_SIX, ONE, PLACE_OF_BIT, SIX, ZERO, set_bit
 from treewright.runtime.draws import draw_bits, draw_share
-from treewright.runtime.jit import kernel
+from treewright.runtime.kernels import kernel
 
 # Up to this many rows, insertion sort is faster than a histogram.
 MAX_INSERTION = 32

@@ -23,18 +23,21 @@ from treewright.engines.forest.workspace import (
     NODE_MOST,
     NODE_SUM,
     NODE_WEIGHT,
+    ForestArrays,
+    ForestRecipe,
     open_work,
 )
 from treewright.engines.packed.walk import pack_leaf, pack_set, pack_split
 from treewright.runtime.draws import GOLDEN, scramble
-from treewright.runtime.jit import entry, kernel
+from treewright.runtime.kernels import entry, kernel
+from treewright.runtime.signatures import Indices, Input, Reals, Shorts, Word, Words
 
 # A copy of a node's codes pays off if its columns are searched often enough below it.
 MOST_COLUMNS_PER_DRAWN = 12
 
 
 @entry
-def draw_bag(seed, n_draws, replace, counts, order):
+def draw_bag(seed: Word, n_draws: int, replace: bool, counts: Shorts, order: Indices) -> None:
     """Draw the bag of a tree: how often each row is in it."""
     fill_bag(seed, n_draws, replace, counts, order)
 
@@ -453,21 +456,21 @@ def grow_tree(work, centre, by_class):
 
 @entry
 def grow_forest_trees(
-    arrays,
-    recipe,
-    n_classes,
-    exact,
-    seeds,
-    bag_seeds,
-    n_draws,
-    replace,
-    counts,
-    order,
-    weights,
-    factors,
-    centre,
-    by_class,
-):
+    arrays: ForestArrays,
+    recipe: ForestRecipe,
+    n_classes: int,
+    exact: bool,
+    seeds: Input[Words],
+    bag_seeds: Input[Words],
+    n_draws: int,
+    replace: bool,
+    counts: Shorts,
+    order: Indices,
+    weights: Input[Reals],
+    factors: Reals,
+    centre: float,
+    by_class: bool | None,
+) -> None:
     """Grow a tree for each of the seeds, one after the other.
 
     `weights` contains the row weights, or is empty. `factors` is empty unless the classes of each bag are balanced.

@@ -25,7 +25,7 @@ from treewright.engines.forest.codes import (
     sort_codes,
     write_set,
 )
-from treewright.runtime.jit import kernel
+from treewright.runtime.kernels import kernel
 
 LOW_HALF = np.int64(0xFFFFFFFF)
 

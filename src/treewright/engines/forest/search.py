@@ -8,7 +8,7 @@ from treewright.engines.bits import NONE
 from treewright.engines.forest.classes import search_classes
 from treewright.engines.forest.codes import draw_place
 from treewright.engines.forest.moments import gather_stats, search_moments
-from treewright.runtime.jit import kernel
+from treewright.runtime.kernels import kernel
 
 
 @kernel

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,21 +9,10 @@ import numpy as np
 
 from treewright.encoding.bins import MISSING_CODE, BinnedTable, Bins
 from treewright.engines.criteria import GINI
-from treewright.engines.structs import (
-    BYTES,
-    FLAG,
-    FLAGS,
-    REAL,
-    REALS,
-    WHOLE,
-    WHOLES,
-    WORDS,
-    Field,
-    fields_of,
-    make_fields,
-    write_take,
-)
-from treewright.runtime.jit import build_struct, part, replaced
+from treewright.engines.structs import Field, fields_of, make_fields, record_of, write_take
+from treewright.runtime.intrinsics import build_struct
+from treewright.runtime.kernels import inline, replaced
+from treewright.runtime.signatures import BYTES, FLAG, FLAGS, REAL, REALS, WHOLE, WHOLES, WORDS
 
 
 class ForestRecipe(NamedTuple):
@@ -175,14 +163,14 @@ if TYPE_CHECKING:
     ForestArrays = Any
 else:
     # The arrays as Python passes them, which allocates all of them.
-    ForestArrays = namedtuple("ForestArrays", [field.name for field in ARRAYS])
+    ForestArrays = record_of("ForestArrays", FIELDS)
 
 
 take_arrays = write_take("take_arrays", ARRAYS)
 take_recipe = write_take("take_recipe", RECIPE)
 
 
-@part
+@inline
 def open_work(arrays, recipe, n_classes, exact):
     """Create the struct for growing one tree of a forest."""
     work = new_work()

@@ -23,7 +23,19 @@ from treewright.engines.packed.walk import (
     IS_SET,
     MOVED_UP,
 )
-from treewright.runtime.jit import entry, kernel, replaced
+from treewright.runtime.kernels import entry, kernel, replaced
+from treewright.runtime.signatures import (
+    Bytes2,
+    Indices,
+    Input,
+    Integers,
+    Reals,
+    Reals2,
+    Wholes,
+    Wholes2,
+    Words,
+    Words2,
+)
 
 # Trees with more leaves are walked.
 MOST_LEAVES = 64
@@ -58,23 +70,23 @@ def first_bit(word: Any) -> Any:
 
 @entry
 def predict_by_masks(
-    first,
-    last,
-    nodes,
-    node_start,
-    node_set,
-    sets,
-    leaf_start,
-    leaf_value,
-    out,
-    near,
-    left,
-    tables,
-    columns,
-    place_of,
-    order,
-    waiting,
-):
+    first: int,
+    last: int,
+    nodes: Input[Words],
+    node_start: Input[Wholes],
+    node_set: Input[Integers],
+    sets: Input[Words2],
+    leaf_start: Input[Wholes],
+    leaf_value: Input[Reals],
+    out: Reals2,
+    near: Bytes2,
+    left: Words,
+    tables: Words2,
+    columns: Wholes,
+    place_of: Wholes,
+    order: Indices,
+    waiting: Wholes2,
+) -> None:
     """Add up the predictions of all trees, in their order, for the rows first to last-1."""
     for tree in range(len(node_start) - 1):
         n_columns = fill_tables(nodes, node_start[tree], node_set, sets, tables, columns, place_of, order, waiting)
@@ -98,7 +110,7 @@ def keep_leaves(codes, at, size, table, left):
 
 
 @entry
-def turn_codes(codes, first, last, near):
+def turn_codes(codes: Input[Bytes2], first: int, last: int, near: Bytes2) -> None:
     """Transpose the codes of some rows, so that each column is contiguous."""
     n_columns = np.uint64(codes.shape[1])
     for begin in range(np.uint64(first), np.uint64(last), np.uint64(64)):

@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from treewright.engines.bits import has_bit
-from treewright.runtime.jit import entry, kernel
+from treewright.runtime.kernels import entry, kernel
+from treewright.runtime.signatures import Bytes2, Indices, Input, Integers, Reals, Reals2, Shorts, Wholes, Words, Words2
 
 CHILD_SHIFT = np.uint64(32)
 COLUMN_SHIFT = np.uint64(16)
@@ -47,7 +48,17 @@ def pack_leaf(leaf):
 
 
 @entry
-def walk(codes, first, last, nodes, root, node_set, sets, at, active):
+def walk(
+    codes: Input[Bytes2],
+    first: int,
+    last: int,
+    nodes: Input[Words],
+    root: int,
+    node_set: Input[Integers],
+    sets: Input[Words2],
+    at: Indices,
+    active: Indices,
+) -> None:
     """Write into `at` the leaf of each of the rows first to last-1 in the tree with this root."""
     walk_tree(codes, first, last, nodes, root, node_set, sets, at, active)
 
@@ -115,25 +126,25 @@ def add_classes(out, place, first, last, entry_class, entry_share, majority):
 
 @entry
 def predict_block(
-    codes,
-    first,
-    last,
-    nodes,
-    node_start,
-    node_set,
-    sets,
-    leaf_start,
-    leaf_value,
-    leaf_end,
-    entry_class,
-    entry_share,
-    majority,
-    bags,
-    out,
-    n_predictions,
-    at,
-    active,
-):
+    codes: Input[Bytes2],
+    first: int,
+    last: int,
+    nodes: Input[Words],
+    node_start: Input[Wholes],
+    node_set: Input[Integers],
+    sets: Input[Words2],
+    leaf_start: Input[Wholes],
+    leaf_value: Input[Reals],
+    leaf_end: Input[Wholes],
+    entry_class: Input[Shorts],
+    entry_share: Input[Reals],
+    majority: bool,
+    bags: Input[Bytes2],
+    out: Reals2,
+    n_predictions: Wholes,
+    at: Indices,
+    active: Indices,
+) -> None:
     """Add up the predictions of all trees, in their order, for the rows first to last-1.
 
     `bags` has one line per tree with one bit per row that was in its bag. If it is given, a tree predicts only rows
@@ -159,7 +170,14 @@ def in_bag(bags, tree, row):
 
 
 @entry
-def has_invalid_node(nodes, node_start, leaf_start, node_set, n_sets, n_columns):
+def has_invalid_node(
+    nodes: Input[Words],
+    node_start: Input[Wholes],
+    leaf_start: Input[Wholes],
+    node_set: Input[Integers],
+    n_sets: int,
+    n_columns: int,
+) -> bool:
     """Does any node refer to a node outside of its tree, or to a column or a set that does not exist?
 
     A walk would then leave its arrays.

@@ -14,7 +14,8 @@ import numpy as np
 from treewright.engines.bits import NO, NONE, YES, ZERO
 from treewright.engines.exact.descent import way_out
 from treewright.engines.exact.layout import CLOSE, LEAF_NODE
-from treewright.runtime.jit import entry, kernel
+from treewright.runtime.kernels import entry, kernel
+from treewright.runtime.signatures import Bytes, Input, Integers, Reals, Reals2, Wholes, Words
 
 
 class GrowingTree(NamedTuple):
@@ -23,23 +24,23 @@ class GrowingTree(NamedTuple):
     It is a type of this module, because machine code is cached by the types of its arguments.
     """
 
-    kind: np.ndarray
-    column: np.ndarray
-    threshold: np.ndarray
-    last_below: np.ndarray  # the threshold plus the tree's tolerance: values up to it go to the first child
-    first_child: np.ndarray
-    n_children: np.ndarray
-    missing_branch: np.ndarray
-    share: np.ndarray
-    set_start: np.ndarray
-    category_sets: np.ndarray
-    weight: np.ndarray
-    rows: np.ndarray
-    impurity: np.ndarray
-    gain: np.ndarray
-    distribution: np.ndarray
-    estimate: np.ndarray
-    counts: np.ndarray  # class weights of the current segment
+    kind: Bytes
+    column: Integers
+    threshold: Reals
+    last_below: Reals  # the threshold plus the tree's tolerance: values up to it go to the first child
+    first_child: Integers
+    n_children: Integers
+    missing_branch: Integers
+    share: Reals
+    set_start: Wholes
+    category_sets: Words
+    weight: Reals
+    rows: Wholes
+    impurity: Reals
+    gain: Reals
+    distribution: Reals2
+    estimate: Reals
+    counts: Reals  # class weights of the current segment
 
 
 # A smaller tree is preferred up to this increase of the estimated errors (Quinlan's C4.5, release 8).
@@ -267,7 +268,18 @@ def take_over(tree, node, child):
 
 
 @entry
-def prune_and_raise(table, tree, arena, branches, stack, frames, starts, bounds, complete, n_rows):
+def prune_and_raise(
+    table: tuple[Input[Reals2], Input[Wholes], Input[Wholes]],
+    tree: GrowingTree,
+    arena: tuple[Wholes, Reals, Integers],
+    branches: tuple[Reals, Wholes, Reals, Wholes],
+    stack: tuple[Wholes, Wholes, Wholes],
+    frames: tuple[Wholes, Wholes, Wholes, Wholes, Wholes],
+    starts: Wholes,
+    bounds: tuple[float, float, float],
+    complete: bool,
+    n_rows: int,
+) -> bool:
     """Prune from the leaves up: make a node a leaf, or replace it by its largest branch, if the bound allows.
 
     Changes the arrays of `tree`. `complete` means that no row has missing values. Returns False if the arena is too

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from treewright.runtime.jit import entry, kernel
+from treewright.runtime.kernels import entry, kernel
+from treewright.runtime.signatures import Input, Integers, Reals, Reals2, Wholes
 
 
 @kernel
@@ -52,8 +53,19 @@ def take_out(node, heap, place, prices, size):
 
 @entry
 def order_of_pruning(
-    parent, first_child, n_children, risk, below, leaves, prices, heap, place, stack, ccp_alphas, steps
-):
+    parent: Input[Wholes],
+    first_child: Input[Integers],
+    n_children: Input[Integers],
+    risk: Input[Reals],
+    below: Reals,
+    leaves: Wholes,
+    prices: Reals,
+    heap: Wholes,
+    place: Wholes,
+    stack: Wholes,
+    ccp_alphas: Reals,
+    steps: Reals2,
+) -> int:
     """Prune the tree link by link, the weakest first, until only the root remains.
 
     Writes into `ccp_alphas` the alpha at which each inner node disappears or becomes a leaf. Writes into `steps` one
