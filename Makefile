@@ -4,13 +4,15 @@ PIP := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check
 READY := $(VENV)/.ready
 BENCH_READY := $(VENV)/.bench-ready
 
-.PHONY: help demo test test-fast lint bench-trees bench-missing bench-forests bench-boosting bench-accuracy \
+.PHONY: help kernels demo test test-fast test-jit lint bench-trees bench-missing bench-forests bench-boosting bench-accuracy \
 	bench-forest-accuracy bench-boosting-accuracy clean
 
 help:
 	@echo "make demo                     fit and show trees on shipped data sets; start here"
+	@echo "make kernels                  compile the kernels into a shared library, if a source has changed"
 	@echo "make test-fast                run the tests that take no more than a few seconds each"
 	@echo "make test                     run all tests"
+	@echo "make test-jit                 run a part of the tests with kernels that Numba compiles at run time"
 	@echo "make lint                     check style, format and types"
 	@echo "make bench-trees              compare the speed of single trees with other libraries"
 	@echo "make bench-missing            time growth with missing values, and pruning"
@@ -21,49 +23,58 @@ help:
 	@echo "make bench-boosting-accuracy  compare the accuracy of gradient boosting; about 4 hours, mostly CatBoost"
 	@echo "make clean                    remove the virtual environment and all generated files"
 
+kernels: $(READY)
+	$(VENV)/bin/python -m treewright.runtime.build --if-needed
+
+# Without a C compiler the demo goes on with plain kernels.
 demo: $(READY)
+	-@$(VENV)/bin/python -m treewright.runtime.build --if-needed
 	$(VENV)/bin/treewright demo
 
-test: $(READY)
+test: kernels
 	$(VENV)/bin/python -m pytest -n 2
 
-test-fast: $(READY)
+test-fast: kernels
 	$(VENV)/bin/python -m pytest -n 2 -m "not slow"
+
+test-jit: $(READY)
+	TREEWRIGHT_FORM=jit $(VENV)/bin/python -m pytest -n 2 tests/engines tests/runtime tests/encoding -m "not slow"
 
 lint: $(READY)
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 
-bench-trees: $(BENCH_READY)
+bench-trees: $(BENCH_READY) kernels
 	$(VENV)/bin/python benchmarks/trees.py
 
-bench-missing: $(BENCH_READY)
+bench-missing: $(BENCH_READY) kernels
 	$(VENV)/bin/python benchmarks/missing_values.py
 
-bench-forests: $(BENCH_READY)
+bench-forests: $(BENCH_READY) kernels
 	$(VENV)/bin/python benchmarks/forests.py
 
-bench-boosting: $(BENCH_READY)
+bench-boosting: $(BENCH_READY) kernels
 	$(VENV)/bin/python benchmarks/boosting.py
 
-bench-accuracy: $(BENCH_READY)
+bench-accuracy: $(BENCH_READY) kernels
 	$(VENV)/bin/python benchmarks/accuracy.py
 
-bench-forest-accuracy: $(BENCH_READY)
+bench-forest-accuracy: $(BENCH_READY) kernels
 	$(VENV)/bin/python benchmarks/accuracy.py --group forests
 
-bench-boosting-accuracy: $(BENCH_READY)
+bench-boosting-accuracy: $(BENCH_READY) kernels
 	$(VENV)/bin/python benchmarks/boosting_accuracy.py --cache $(VENV)/boosting-accuracy.json --again treewright
 
 # The stamps are written last, so an installation that broke off is tried again.
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) --editable ".[test,lint]"
+	$(PIP) "hatchling>=1.25"
+	$(PIP) --no-build-isolation --editable ".[test,lint]"
 	@touch $@
 
 $(BENCH_READY): $(READY)
-	$(PIP) --editable ".[bench]"
+	$(PIP) --no-build-isolation --editable ".[bench]"
 	@touch $@
 
 clean:

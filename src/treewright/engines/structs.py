@@ -33,12 +33,11 @@ class Field(NamedTuple):
 def fields_of(record: type) -> list[Field]:
     """List the fields of a record by its annotations.
 
-    >>> from treewright.runtime.signatures import Flags
     >>> class Choices(NamedTuple):
     ...     max_depth: int
-    ...     codes: Flags
+    ...     weight: float
     >>> [(field.name, field.kind) for field in fields_of(Choices)]
-    [('max_depth', ('int64', 0)), ('codes', ('bool', 1))]
+    [('max_depth', ('int64', 0)), ('weight', ('float64', 0))]
     """
     return [Field(name, kind_of(hint)) for name, hint in annotations_of(record).items()]
 

@@ -7,6 +7,7 @@ neither Numba nor Python: all they use from outside are functions of the C mathe
 from __future__ import annotations
 
 import argparse
+import gc
 import hashlib
 import json
 import os
@@ -20,7 +21,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -56,25 +57,18 @@ PROCESSORS = {level: level for level in X86_LEVELS} | {"aarch64": "generic", "ar
 FROM_OUTSIDE = {"exp", "exp2", "lgamma", "log", "log1p", "log2", "sqrt", "memset"}
 
 
-class Job(NamedTuple):
-    """A form of an entry to compile."""
-
-    entry: str
-    form: int
-
-
 def build(directory: Path, wanted: Sequence[str], n_processes: int, report: Callable[[str], None]) -> None:
     """Compile all entries for these levels, and write the libraries and their index into a directory."""
     started = time.monotonic()
-    jobs = [Job(name_of(entry), form) for entry in _largest_first() for form in range(len(forms_of(entry)))]
+    names = [name_of(entry) for entry in _largest_first()]
     with tempfile.TemporaryDirectory() as temporary:
         objects: dict[str, list[Path]] = {level: [] for level in wanted}
         with ProcessPoolExecutor(n_processes, mp_context=get_context("spawn")) as pool:
-            futures = [pool.submit(compile_job, job, tuple(wanted), temporary) for job in jobs]
+            futures = [pool.submit(compile_entry, name, tuple(wanted), temporary) for name in names]
             for count, future in enumerate(as_completed(futures), 1):
-                for level, path in future.result().items():
+                for level, path in future.result():
                     objects[level].append(Path(path))
-                report(f"treewright: compiled {count} of {len(jobs)} kernels, {time.monotonic() - started:.0f} s")
+                report(f"treewright: compiled {count} of {len(names)} kernels, {time.monotonic() - started:.0f} s")
         libraries = {library_name(level): link(sorted(objects[level]), Path(temporary)) for level in wanted}
     write_libraries(directory, libraries)
 
@@ -99,16 +93,21 @@ def _largest_first() -> list[Callable[..., Any]]:
     return sorted(entries, key=size, reverse=True)
 
 
-def compile_job(job: Job, wanted: tuple[str, ...], directory: str) -> dict[str, str]:
-    """Compile one form of an entry for these levels; returns the path of each object file."""
-    entry = next(entry for entry in list_entries() if name_of(entry) == job.entry)
-    symbol = symbol_of(entry, job.form)
-    module = translate_form(entry, job.form)
-    written = {}
-    for level in wanted:
-        path = Path(directory) / f"{symbol}-{level}.o"
-        path.write_bytes(emit(module, symbol, level))
-        written[level] = str(path)
+def compile_entry(name: str, wanted: tuple[str, ...], directory: str) -> list[tuple[str, str]]:
+    """Compile all forms of an entry for these levels; returns the level and the path of each object file.
+
+    Its forms are compiled in one process, because they share most of the kernels that they call.
+    """
+    gc.disable()  # takes a tenth of the time, and frees little
+    entry = next(entry for entry in list_entries() if name_of(entry) == name)
+    written = []
+    for form in range(len(forms_of(entry))):
+        symbol = symbol_of(entry, form)
+        bitcode = translate_form(entry, form)
+        for level in wanted:
+            path = Path(directory) / f"{symbol}-{level}.o"
+            path.write_bytes(emit(bitcode, symbol, level))
+            written.append((level, str(path)))
     return written
 
 
@@ -361,8 +360,10 @@ def write_libraries(directory: Path, libraries: dict[str, bytes]) -> None:
         "compiled_with": {"numba": numba.__version__, "llvmlite": llvmlite.__version__},
     }
     for name, contents in [*libraries.items(), (INDEX, (json.dumps(index, indent=2) + "\n").encode())]:
-        temporary = directory / f"{name}.{os.getpid()}"
-        temporary.write_bytes(contents)
+        handle, temporary = tempfile.mkstemp(dir=directory)
+        with os.fdopen(handle, "wb") as file:
+            file.write(contents)
+        os.chmod(temporary, 0o644)
         os.replace(temporary, directory / name)
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import importlib
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +68,6 @@ def kernel_sources(package: Path = PACKAGE) -> list[Path]:
     )
 
 
-@cache
 def kernel_sources_digest(package: Path = PACKAGE) -> str:
     """Compute a digest of all kernel sources: machine code of other sources has another digest and is never run."""
     digest = hashlib.sha256()
@@ -95,8 +93,8 @@ def list_entries() -> list[Callable[..., Any]]:
 def name_of(function: Callable[..., Any]) -> str:
     """Return the name of a kernel with its module, relative to the package.
 
-    >>> from treewright.runtime.draws import next_word
-    >>> name_of(next_word)
-    'runtime.draws.next_word'
+    >>> from treewright.runtime.draws import scramble
+    >>> name_of(scramble)
+    'runtime.draws.scramble'
     """
     return f"{function.__module__}.{function.__name__}".removeprefix("treewright.")

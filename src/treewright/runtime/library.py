@@ -15,7 +15,7 @@ import os
 import platform
 import struct
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from ctypes import CDLL, byref, c_char_p, c_double, c_int32, c_int64, c_void_p
 from functools import cache
 from operator import itemgetter
@@ -168,33 +168,52 @@ def _taker(positions: list[int]) -> Callable[[list[Any]], tuple[Any, ...]]:
     return itemgetter(*positions) if positions else lambda values: ()
 
 
+class Library(Mapping[Callable[..., Any], Entry]):
+    """The entries of a library, each of which is set up when it is first called."""
+
+    def __init__(self, path: Path) -> None:
+        self.name = path.name
+        self._entries: dict[Callable[..., Any], Entry] = {}
+        try:
+            self._library = CDLL(str(path))
+        except OSError as problem:
+            raise LibraryError(f"{path.name} cannot be loaded: {problem}") from None
+
+    def __getitem__(self, function: Callable[..., Any]) -> Entry:
+        found = self._entries.get(function)
+        if found is None:
+            found = self._entries[function] = Entry(function, self._code)
+        return found
+
+    def __iter__(self) -> Iterator[Callable[..., Any]]:
+        return iter(list_entries())
+
+    def __len__(self) -> int:
+        return len(list_entries())
+
+    def _code(self, symbol: str) -> Any:
+        try:
+            function = self._library[symbol]
+        except AttributeError:
+            raise LibraryError(f"{self.name} does not contain {symbol}") from None
+        function.argtypes = [c_char_p, c_int64, c_void_p]
+        return function
+
+
 @cache
-def load() -> Mapping[Callable[..., Any], Entry] | None:
-    """Return the entries of the library for this processor, None if there is no library that can be used."""
+def load() -> Library | None:
+    """Return the library for this processor, None if there is none that can be used."""
     try:
         return open_library(DIRECTORY)
     except LibraryError:
         return None
 
 
-def open_library(directory: Path) -> Mapping[Callable[..., Any], Entry]:
-    """Return the entries of the best library in a directory that this processor can run, after checking it."""
+def open_library(directory: Path) -> Library:
+    """Return the best library in a directory that this processor can run, after checking it."""
     path = find_library(directory)
     check_array_layout()
-    try:
-        library = CDLL(str(path))
-    except OSError as problem:
-        raise LibraryError(f"{path.name} cannot be loaded: {problem}") from None
-
-    def code(symbol: str) -> Any:
-        try:
-            function = library[symbol]
-        except AttributeError:
-            raise LibraryError(f"{path.name} does not contain {symbol}") from None
-        function.argtypes = [c_char_p, c_int64, c_void_p]
-        return function
-
-    return {function: Entry(function, code) for function in list_entries()}
+    return Library(path)
 
 
 def find_library(directory: Path) -> Path:

@@ -154,6 +154,7 @@ class Booster:
         Gradients, hessians and scores have one line per output. `rows` contains the training rows of the trees in
         ascending order. `allowed` contains the columns that splits may use.
         """
+        gradients, hessians = np.ascontiguousarray(gradients), np.ascontiguousarray(hessians)
         self.shared.allowed[:] = True if allowed is None else allowed
         self.shared.barrier[:] = 0
         shared_out = self.all_rows if rows is None else self._share_out(rows)

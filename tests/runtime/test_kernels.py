@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from treewright.runtime.jit import KERNEL_PACKAGES, PACKAGE, kernel_sources, kernel_sources_digest
+from treewright.runtime.kernels import KERNEL_PACKAGES, PACKAGE, kernel_sources, kernel_sources_digest
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def test_a_moved_kernel_source_changes_the_digest(copied: Path) -> None:
 
 
 def test_every_module_with_kernels_is_among_the_sources() -> None:
-    marks = {"kernel", "entry", "part"}
+    marks = {"kernel", "entry", "inline"}
 
     def has_kernels(path: Path) -> bool:
         functions = (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.FunctionDef))
