@@ -4,7 +4,7 @@ PIP := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check
 READY := $(VENV)/.ready
 BENCH_READY := $(VENV)/.bench-ready
 
-.PHONY: help demo test test-fast lint bench-trees bench-missing bench-forests bench-boosting bench-accuracy \
+.PHONY: help demo test test-fast lint bench-trees bench-missing bench-forests bench-boosting bench-busy bench-accuracy \
 	bench-forest-accuracy bench-boosting-accuracy clean
 
 help:
@@ -16,6 +16,7 @@ help:
 	@echo "make bench-missing            time growth with missing values, and pruning"
 	@echo "make bench-forests            compare the speed of forests; about 5 minutes"
 	@echo "make bench-boosting           compare the speed of gradient boosting; about 15 minutes"
+	@echo "make bench-busy               time fits on a busy machine and with a CPU quota; about 10 minutes"
 	@echo "make bench-accuracy           compare the accuracy of single trees; about 10 minutes"
 	@echo "make bench-forest-accuracy    compare the accuracy of forests; about 20 minutes"
 	@echo "make bench-boosting-accuracy  compare the accuracy of gradient boosting; about 4 hours, mostly CatBoost"
@@ -46,6 +47,9 @@ bench-forests: $(BENCH_READY)
 
 bench-boosting: $(BENCH_READY)
 	$(VENV)/bin/python benchmarks/boosting.py
+
+bench-busy: $(BENCH_READY)
+	$(VENV)/bin/python benchmarks/busy.py
 
 bench-accuracy: $(BENCH_READY)
 	$(VENV)/bin/python benchmarks/accuracy.py
