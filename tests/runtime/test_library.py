@@ -1,4 +1,4 @@
-"""The shipped machine code: it is complete, is called with the right arrays only, and is never loaded if it is wrong."""
+"""The shipped machine code: it is complete, takes the right arrays only, and is never loaded if it is wrong."""
 
 from __future__ import annotations
 
@@ -90,7 +90,19 @@ def misaligned(numbers: np.ndarray) -> np.ndarray:
         lambda numbers: memoryview(numbers),
         lambda numbers: 0,
     ],
-    ids=["float32", "int64", "complex", "2-D", "step", "reversed", "big-endian", "misaligned", "list", "memory", "number"],
+    ids=[
+        "float32",
+        "int64",
+        "complex",
+        "2-D",
+        "step",
+        "reversed",
+        "big-endian",
+        "misaligned",
+        "list",
+        "memory",
+        "number",
+    ],
 )
 def test_an_array_of_another_kind_is_refused(shipped: Library, wrong: Callable[[np.ndarray], Any]) -> None:
     with pytest.raises(TypeError, match="lowest"):

@@ -185,8 +185,8 @@ def _translator() -> Translator:
 
 def _numba_type(argument: Leaf | Group | None) -> Any:
     import numba
-    from numba.core import types
 
+    types: Any = numba.types
     if argument is None:
         return types.none
     if isinstance(argument, Leaf):

@@ -19,7 +19,7 @@ PACKAGE = Path(__file__).parent.parent
 KERNEL_PACKAGES = ("runtime", "encoding", "engines", "tree/pruning")
 WITHOUT_KERNELS = {
     f"runtime/{name}.py"
-    for name in ("code_cache", "forms", "interrupts", "library", "progress", "threads", "user_functions")
+    for name in ("code_cache", "cpu_quota", "forms", "interrupts", "library", "progress", "threads", "user_functions")
 }
 
 roles: dict[Callable[..., Any], str] = {}

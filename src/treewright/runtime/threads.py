@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from typing import Any, TypeVar
 
 import numpy as np
+
+from treewright.runtime.cpu_quota import cpu_quota
 
 Item = TypeVar("Item")
 
@@ -41,10 +44,16 @@ def usable_threads(n_jobs: int | None) -> int:
 
     OMP_NUM_THREADS is respected, because joblib and schedulers set it to share a machine.
     """
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if n_jobs is None:
         limit = os.environ.get("OMP_NUM_THREADS", "")
+        cores = usable_cores()
         return min(cores, int(limit)) if limit.isdigit() and int(limit) > 0 else cores
     if n_jobs == 0:
         raise ValueError("n_jobs is 0; give a number of threads, -1 for one on each core, or None")
-    return n_jobs if n_jobs > 0 else max(cores + 1 + n_jobs, 1)
+    return n_jobs if n_jobs > 0 else max(usable_cores() + 1 + n_jobs, 1)
+
+
+def usable_cores() -> int:
+    """Return the number of cores that this process may use, by its affinity and its CPU quota, at least 1."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(math.ceil(min(cores, cpu_quota())), 1)

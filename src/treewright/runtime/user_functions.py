@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from treewright.runtime.jit import is_form_of
+from treewright.runtime.jit import import_numba, is_form_of
 
 
 def compile_error(problem: Exception) -> str:
@@ -27,7 +27,7 @@ def compile_error(problem: Exception) -> str:
 
 def compile_row_loop(function: Callable[..., Any]) -> Any:
     """Compile a loop that writes, for each row, the two numbers that a user's function of two numbers returns."""
-    import numba
+    numba = import_numba("compiling it")
 
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
     of_row = numba.njit(**options)(function) if isinstance(function, types.FunctionType) else function
@@ -48,7 +48,7 @@ def compile_callback(functions: Sequence[Any], n_figures: int, line: int = 0) ->
     raises an exception or does not return a finite number, the result is infinite. The second half of `workspace` then
     contains a 1 and the figures. Its indices are checked, so that no error of a user can write outside of an array.
     """
-    import numba
+    numba = import_numba("compiling it")
 
     function, array_of = _compile_together(functions), numba.carray
     step, apart = (1, line) if line else (n_figures, 1)
@@ -98,7 +98,7 @@ def compile_callback(functions: Sequence[Any], n_figures: int, line: int = 0) ->
 
 def _compile_together(functions: Sequence[Any]) -> Any:
     """Return the first of these functions for Numba; the names of the others in it refer to their compiled forms."""
-    import numba
+    numba = import_numba("compiling it")
 
     forms: dict[Callable[..., Any], Any] = {}
     for function in functions:

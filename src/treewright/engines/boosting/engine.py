@@ -25,7 +25,7 @@ from treewright.engines.boosting.workspace import (
 )
 from treewright.engines.packed.trees import GrownTrees
 from treewright.engines.packed.walk import BLOCK
-from treewright.runtime.barrier import ABANDONED, BARRIER_SIZE, address_of_yield
+from treewright.runtime.barrier import ABANDONED, SleepLocks, make_barrier, reset_barrier
 from treewright.runtime.forms import Run, compiled
 from treewright.runtime.threads import run_parallel
 
@@ -121,7 +121,7 @@ class Booster:
         self.all_rows = self._share_out(np.arange(self.n_rows, dtype=np.uint32))
         self.edges = np.linspace(0, self.n_rows, self.n_threads + 1).astype(int).tolist()
         self.local = [self._make_local(len(rows)) for rows in self.all_rows]
-        self.yield_core = address_of_yield()
+        self.locks = SleepLocks(self.n_threads)
         self.workers = ThreadPoolExecutor(self.n_threads - 1) if self.n_threads > 1 else None
 
     def outputs_open(self, n_outputs: int) -> int:
@@ -156,7 +156,7 @@ class Booster:
         """
         gradients, hessians = np.ascontiguousarray(gradients), np.ascontiguousarray(hessians)
         self.shared.allowed[:] = True if allowed is None else allowed
-        self.shared.barrier[:] = 0
+        reset_barrier(self.shared.barrier)
         shared_out = self.all_rows if rows is None else self._share_out(rows)
         settings = recipe.settings()._replace(max_leaves=min(recipe.most_leaves, self.max_leaf_nodes))
         scores = np.empty((0, 0)) if scores is None else scores
@@ -164,7 +164,7 @@ class Booster:
         def work(thread: int) -> None:
             own_rows = shared_out[thread]
             local = self.local[thread]._replace(given=own_rows, rows=self.local[thread].rows[: len(own_rows)])
-            threads = (thread, self.n_threads, self.yield_core)
+            threads = (thread, self.n_threads, self.locks.addresses)
             for first in range(0, len(gradients), self.outputs_at_once):
                 trees = slice(first, first + self.outputs_at_once)
                 given = (self.table, self._shared_for(gradients[trees], hessians[trees]), local, settings, *threads)
@@ -261,7 +261,7 @@ class Booster:
             proposals=np.zeros((self.n_threads, 2, N_PROPOSAL), np.int64),
             proposal_sets=np.zeros((self.n_threads, 2, 4), np.uint64),
             counts=np.zeros((self.n_threads, 8), np.int64),
-            barrier=np.zeros(BARRIER_SIZE, np.int64),
+            barrier=make_barrier(self.n_threads),
             allowed=np.ones(self.n_columns, bool),
         )
 

@@ -64,7 +64,7 @@ from treewright.engines.packed.walk import pack_leaf, pack_set, pack_split, walk
 from treewright.runtime.barrier import ABANDONED, load_atomic, wait
 from treewright.runtime.draws import draw_below, scramble
 from treewright.runtime.kernels import entry, kernel
-from treewright.runtime.signatures import Bytes2, Indices, Input, Reals2, Wholes2, Words
+from treewright.runtime.signatures import Bytes2, Indices, Input, Reals2, Wholes, Wholes2, Words
 
 
 @entry
@@ -75,7 +75,7 @@ def open_trees(
     settings: BoostSettings,
     thread: int,
     n_threads: int,
-    yield_core: int,
+    locks: Input[Wholes],
     layouts: Input[Wholes2],
     seeds: Input[Words],
 ) -> None:
@@ -84,7 +84,7 @@ def open_trees(
     for tree in range(len(histograms)):
         # Columns that a tree may not use are added to the histograms with the others of their block, but never merged.
         clear_lines(histograms[tree, thread])
-        round_gradients(shared, local, settings, layouts, tree, seeds[tree], thread, n_threads, yield_core)
+        round_gradients(shared, local, settings, layouts, tree, seeds[tree], thread, n_threads, locks)
     fill_given_histogram(table, shared, local, local.given, ZERO, len(local.given), thread)
 
 
@@ -96,7 +96,7 @@ def grow_trees(
     settings: BoostSettings,
     thread: int,
     n_threads: int,
-    yield_core: int,
+    locks: Input[Wholes],
     seeds: Input[Words],
     scores: Reals2,
     grown: Grown,
@@ -106,15 +106,15 @@ def grow_trees(
     The loop is a separate kernel, because an entry counts the references to each array, and the arrays of `shared` are
     borrowed.
     """
-    grow_all(table, shared, local, settings, thread, n_threads, yield_core, seeds, scores, grown)
+    grow_all(table, shared, local, settings, thread, n_threads, locks, seeds, scores, grown)
 
 
 @kernel
-def grow_all(table, shared, local, settings, thread, n_threads, yield_core, seeds, scores, grown):
+def grow_all(table, shared, local, settings, thread, n_threads, locks, seeds, scores, grown):
     """Run the loop of `grow_trees`."""
     for tree in range(len(seeds)):
         one = tree_of(shared, tree)
-        grow_tree(table, one, local, settings, seeds[tree], thread, n_threads, yield_core)
+        grow_tree(table, one, local, settings, seeds[tree], thread, n_threads, locks)
         finish_tree(one, local, thread, tree, scores, grown)
 
 
@@ -144,13 +144,13 @@ def tree_of(shared, tree):
 
 
 @kernel
-def grow_tree(table, shared, local, settings, seed, thread, n_threads, yield_core):
+def grow_tree(table, shared, local, settings, seed, thread, n_threads, locks):
     """Grow a tree that has been opened."""
     begin_root(shared, local, n_threads)
     leaves, bounds = local.leaves, local.bounds
     n_leaves, n_nodes, n_sets = np.int64(1), np.int64(1), ZERO
     if settings.max_leaves > 1 and can_split(local, settings, ZERO):
-        search(table, shared, local, settings, seed, ZERO, ZERO, NO, thread, n_threads, yield_core)
+        search(table, shared, local, settings, seed, ZERO, ZERO, NO, thread, n_threads, locks)
     n_partitions = ZERO
     # If a thread has failed, the others stop, and their results are discarded.
     while n_leaves < settings.max_leaves and load_atomic(shared.barrier, ABANDONED) == 0:
@@ -161,7 +161,7 @@ def grow_tree(table, shared, local, settings, seed, thread, n_threads, yield_cor
         n_partitions += 1
         place = n_partitions % N_COUNTS
         shared.counts[thread, place] = middle - leaves[leaf, LO]
-        wait(shared.barrier, n_threads, yield_core)
+        wait(shared.barrier, thread, n_threads, locks)
         n_first = sum_of_threads(shared.counts, place, n_threads)
         if min(n_first, leaves[leaf, N_ROWS] - n_first) < settings.min_rows:
             # If the number of rows is only estimated from the hessian, a side can turn out to be too small.
@@ -174,10 +174,10 @@ def grow_tree(table, shared, local, settings, seed, thread, n_threads, yield_cor
         n_nodes += 2
         n_leaves += 1
         if n_leaves < settings.max_leaves:
-            search_children(table, shared, local, settings, seed, leaf, n_leaves - 1, thread, n_threads, yield_core)
+            search_children(table, shared, local, settings, seed, leaf, n_leaves - 1, thread, n_threads, locks)
     local.ends[0], local.ends[1], local.ends[2] = n_nodes, n_leaves, n_sets
     close_leaves(local, n_leaves)
-    set_leaf_values(shared, local, settings, n_leaves, thread, n_threads, yield_core)
+    set_leaf_values(shared, local, settings, n_leaves, thread, n_threads, locks)
 
 
 @kernel
@@ -356,30 +356,30 @@ def best_leaf_value(g, h, l1_regularization, l2_regularization):
 
 
 @kernel
-def search_children(table, shared, local, settings, seed, first, second, thread, n_threads, yield_core):
+def search_children(table, shared, local, settings, seed, first, second, thread, n_threads, locks):
     """Find the best splits of the two children of a leaf."""
     leaves = local.leaves
     small, large = (second, first) if leaves[first, N_ROWS] >= leaves[second, N_ROWS] else (first, second)
     if not can_split(local, settings, large):
         return
     if leaves[large, SLOT] >= 0:
-        search(table, shared, local, settings, seed, small, large, YES, thread, n_threads, yield_core)
+        search(table, shared, local, settings, seed, small, large, YES, thread, n_threads, locks)
         return
     # Without the parent's histogram, the histogram of each child is filled from its rows.
     for child in (small, large):
         if can_split(local, settings, child):
-            search(table, shared, local, settings, seed, child, child, NO, thread, n_threads, yield_core)
+            search(table, shared, local, settings, seed, child, child, NO, thread, n_threads, locks)
 
 
 @kernel
-def search(table, shared, local, settings, seed, small, large, has_large, thread, n_threads, yield_core):
+def search(table, shared, local, settings, seed, small, large, has_large, thread, n_threads, locks):
     """Fill the histogram of a leaf, subtract it from its parent's to obtain that of its sibling, and search both."""
     leaves, pool = local.leaves, shared.pool
     fill_leaf_histogram(table, shared, local, small, thread)
     choose_columns(table, shared, local, settings, seed, small, local.masks[0])
     if has_large:
         choose_columns(table, shared, local, settings, seed, large, local.masks[1])
-    wait(shared.barrier, n_threads, yield_core)
+    wait(shared.barrier, thread, n_threads, locks)
     search_small = can_split(local, settings, small)
     slot = np.int64(leaves[small, SLOT] if leaves[small, SLOT] >= 0 else len(pool) - 1)
     slot_large = np.int64(leaves[large, SLOT] if has_large else slot)
@@ -396,7 +396,7 @@ def search(table, shared, local, settings, seed, small, large, has_large, thread
         if has_large and local.masks[1, column]:
             best_large = scan(table, local, large_histogram, column, n_codes, large, best_large, proposals[1], sets[1])
     shared.gains[thread, 0], shared.gains[thread, 1] = best_small, best_large
-    wait(shared.barrier, n_threads, yield_core)
+    wait(shared.barrier, thread, n_threads, locks)
     take_best(shared, local, settings, small, ZERO, n_threads)
     if has_large:
         take_best(shared, local, settings, large, np.int64(1), n_threads)
@@ -519,7 +519,7 @@ def keep_some(mask, share, seed, order, state):
 
 
 @kernel
-def set_leaf_values(shared, local, settings, n_leaves, thread, n_threads, yield_core):
+def set_leaf_values(shared, local, settings, n_leaves, thread, n_threads, locks):
     """Compute the leaf values from gradients and hessians in full precision, which are summed block by block."""
     gradients, hessians, sums = shared.gradients[0], shared.hessians[0], shared.turn_sums
     note_leaves(local, n_leaves, shared.leaf_of)
@@ -532,7 +532,7 @@ def set_leaf_values(shared, local, settings, n_leaves, thread, n_threads, yield_
             for k in range(n_now):
                 lo, hi = local.leaves[begin + k, LO], local.leaves[begin + k, HI]
                 add_up_turns(gradients, hessians, local.rows, lo, hi, sums, k)
-        wait(shared.barrier, n_threads, yield_core)
+        wait(shared.barrier, thread, n_threads, locks)
         for k in range(n_now):
             g = h = 0.0
             for turn in range(len(sums)):
@@ -542,7 +542,7 @@ def set_leaf_values(shared, local, settings, n_leaves, thread, n_threads, yield_
             leaf_value = best_leaf_value(g, h, settings.l1_regularization, settings.l2_regularization)
             leaf_value = min(max(leaf_value, local.bounds[leaf, LEAST]), local.bounds[leaf, MOST])
             local.leaf_sums[leaf, 0], local.leaf_sums[leaf, 1] = h, settings.rate * leaf_value
-        wait(shared.barrier, n_threads, yield_core)
+        wait(shared.barrier, thread, n_threads, locks)
 
 
 @kernel

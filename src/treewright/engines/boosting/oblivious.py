@@ -62,7 +62,7 @@ from treewright.engines.boosting.workspace import (
 from treewright.runtime.barrier import ABANDONED, load_atomic, wait
 from treewright.runtime.draws import GOLDEN
 from treewright.runtime.kernels import entry, kernel
-from treewright.runtime.signatures import Input, Reals2, Wholes2, Words
+from treewright.runtime.signatures import Input, Reals2, Wholes, Wholes2, Words
 
 
 @entry
@@ -73,7 +73,7 @@ def grow_oblivious_trees(
     settings: BoostSettings,
     thread: int,
     n_threads: int,
-    yield_core: int,
+    locks: Input[Wholes],
     seeds: Input[Words],
     scores: Reals2,
     grown: Grown,
@@ -81,28 +81,24 @@ def grow_oblivious_trees(
     orders: Wholes2,
 ) -> None:
     """Grow trees that have been opened as oblivious trees, and add their predictions to the scores if there are any."""
-    grow_all_oblivious(
-        table, shared, local, settings, thread, n_threads, yield_core, seeds, scores, grown, totals, orders
-    )
+    grow_all_oblivious(table, shared, local, settings, thread, n_threads, locks, seeds, scores, grown, totals, orders)
 
 
 @kernel
-def grow_all_oblivious(
-    table, shared, local, settings, thread, n_threads, yield_core, seeds, scores, grown, totals, orders
-):
+def grow_all_oblivious(table, shared, local, settings, thread, n_threads, locks, seeds, scores, grown, totals, orders):
     """Run the loop of `grow_oblivious_trees`, which is separate for the same reason as `grow_all`."""
     for tree in range(len(seeds)):
         one = tree_of(shared, tree)
-        grow_oblivious(table, one, local, settings, seeds[tree], thread, n_threads, yield_core, totals, orders)
+        grow_oblivious(table, one, local, settings, seeds[tree], thread, n_threads, locks, totals, orders)
         finish_tree(one, local, thread, tree, scores, grown)
 
 
 @kernel
-def grow_oblivious(table, shared, local, settings, seed, thread, n_threads, yield_core, totals, orders):
+def grow_oblivious(table, shared, local, settings, seed, thread, n_threads, locks, totals, orders):
     """Grow a tree that has been opened as an oblivious tree."""
     begin_root(shared, local, n_threads)
     n_leaves, n_nodes, n_sets = np.int64(1), np.int64(1), ZERO
-    fill_and_subtract(table, shared, local, ZERO, ZERO, NO, thread, n_threads, yield_core)
+    fill_and_subtract(table, shared, local, ZERO, ZERO, NO, thread, n_threads, locks)
     order_all(table, shared, local, orders, thread, n_threads)
     n_levels = min(settings.max_depth, np.int64(62))
     n_partitions = ZERO
@@ -111,7 +107,7 @@ def grow_oblivious(table, shared, local, settings, seed, thread, n_threads, yiel
             break
         seed_here = seed + GOLDEN * np.uint64(level)
         gain = choose_test(
-            table, shared, local, settings, seed_here, n_leaves, totals, orders, thread, n_threads, yield_core
+            table, shared, local, settings, seed_here, n_leaves, totals, orders, thread, n_threads, locks
         )
         if gain <= settings.min_split_gain:
             break
@@ -123,7 +119,7 @@ def grow_oblivious(table, shared, local, settings, seed, thread, n_threads, yiel
             n_partitions += 1
             place = n_partitions % N_COUNTS
             shared.counts[thread, place] = middle - local.leaves[leaf, LO]
-            wait(shared.barrier, n_threads, yield_core)
+            wait(shared.barrier, thread, n_threads, locks)
             n_first = sum_of_threads(shared.counts, place, n_threads)
             if min(n_first, local.leaves[leaf, N_ROWS] - n_first) < settings.min_rows:
                 undo_partition(local.rows, local.leaves[leaf, LO], middle, local.leaves[leaf, HI], local.spare)
@@ -137,25 +133,25 @@ def grow_oblivious(table, shared, local, settings, seed, thread, n_threads, yiel
             n_leaves += 1
             first_is_large = local.leaves[leaf, N_ROWS] >= local.leaves[second, N_ROWS]
             small, large = (second, leaf) if first_is_large else (leaf, second)
-            fill_and_subtract(table, shared, local, small, large, YES, thread, n_threads, yield_core)
+            fill_and_subtract(table, shared, local, small, large, YES, thread, n_threads, locks)
     local.ends[0], local.ends[1], local.ends[2] = n_nodes, n_leaves, n_sets
     close_leaves(local, n_leaves)
-    set_leaf_values(shared, local, settings, n_leaves, thread, n_threads, yield_core)
+    set_leaf_values(shared, local, settings, n_leaves, thread, n_threads, locks)
 
 
 @kernel
-def fill_and_subtract(table, shared, local, small, large, has_large, thread, n_threads, yield_core):
+def fill_and_subtract(table, shared, local, small, large, has_large, thread, n_threads, locks):
     """Fill the histogram of a leaf, and subtract it from its parent's to obtain that of its sibling."""
     leaves, pool = local.leaves, shared.pool
     fill_leaf_histogram(table, shared, local, small, thread)
-    wait(shared.barrier, n_threads, yield_core)
+    wait(shared.barrier, thread, n_threads, locks)
     slot, slot_large = leaves[small, SLOT], leaves[large, SLOT]
     for column in range(thread, len(table.n_codes), n_threads):
         if shared.allowed[column]:
             first, end = table.start[column], table.start[column + 1]
             histogram, other = pool[slot, first:end], pool[slot_large, first:end]
             merge_histograms(shared.histograms[0], column, table.n_codes[column], histogram, other, has_large)
-    wait(shared.barrier, n_threads, yield_core)
+    wait(shared.barrier, thread, n_threads, locks)
 
 
 @kernel
@@ -172,7 +168,7 @@ def order_all(table, shared, local, orders, thread, n_threads):
 
 
 @kernel
-def choose_test(table, shared, local, settings, seed, n_leaves, totals, orders, thread, n_threads, yield_core):
+def choose_test(table, shared, local, settings, seed, n_leaves, totals, orders, thread, n_threads, locks):
     """Find the test that reduces the loss most, and write it into all leaves; returns the reduction."""
     choose_columns(table, shared, local, settings, seed, ZERO, local.masks[0])
     best = 0.0
@@ -216,7 +212,7 @@ def choose_test(table, shared, local, settings, seed, n_leaves, totals, orders, 
     if proposals[COLUMN] >= 0:
         first_is_heavier = choose_missing_side(table, shared, local, proposals, n_leaves, orders)
         write_set(proposals, table, orders, first_is_heavier, shared.proposal_sets[thread, 0])
-    wait(shared.barrier, n_threads, yield_core)
+    wait(shared.barrier, thread, n_threads, locks)
     winner = ZERO
     for other in range(1, n_threads):
         gain, most = shared.gains[other, 0], shared.gains[winner, 0]
@@ -227,7 +223,7 @@ def choose_test(table, shared, local, settings, seed, n_leaves, totals, orders, 
     if best > 0.0:
         for leaf in range(n_leaves):
             take_test(table, shared, local, leaf, shared.proposals[winner, 0], shared.proposal_sets[winner, 0])
-    wait(shared.barrier, n_threads, yield_core)
+    wait(shared.barrier, thread, n_threads, locks)
     return 0.5 * best * local.scale[0] * (local.scale[0] / local.scale[1])
 
 
