@@ -15,7 +15,7 @@ import pytest
 from treewright import GradientBoostingClassifier
 from treewright.runtime import barrier as place
 from treewright.runtime.barrier import SleepLocks, make_barrier, wait
-from treewright.runtime.forms import compiled
+from treewright.runtime.jit import compile_all
 
 # Long enough for any machine; a test that waits so long has failed.
 SECONDS = 60
@@ -24,7 +24,7 @@ SECONDS = 60
 @pytest.fixture(scope="module")
 def wait_once() -> Any:
     """The compiled barrier."""
-    compiled_wait = compiled(wait)
+    compiled_wait = compile_all()[wait]
 
     @numba.njit(nogil=True)
     def wait_once(barrier, thread, n_threads, locks):
@@ -36,7 +36,7 @@ def wait_once() -> Any:
 @pytest.fixture(scope="module")
 def count_stale() -> Any:
     """A function that counts the numbers of other threads that a thread does not see after the barrier."""
-    compiled_wait = compiled(wait)
+    compiled_wait = compile_all()[wait]
 
     @numba.njit(nogil=True)
     def count_stale(barrier, thread, n_threads, locks, numbers, n_rounds):
