@@ -16,18 +16,17 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 class KernelsHook(BuildHookInterface):
     """Compile the kernels for all levels of processors, and add the libraries to the wheel.
 
-    An editable installation has its sources changed under the libraries, so it builds them by `make kernels`. Where the
-    kernels cannot be compiled, or with TREEWRIGHT_BUILD_KERNELS=0, the wheel has none, and Numba compiles at run time.
+    Libraries that have been built already are taken from the directory TREEWRIGHT_MACHINE_CODE. An editable
+    installation has its sources changed under the libraries, so it builds them by `make kernels`. Where the kernels
+    cannot be compiled, or with TREEWRIGHT_BUILD_KERNELS=0, the wheel has none, and Numba compiles at run time.
     """
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         if version == "editable" or os.environ.get("TREEWRIGHT_BUILD_KERNELS") == "0":
             return
-        directory = Path(self.directory) / "machine_code"
-        command = [sys.executable, "-m", "treewright.runtime.build", "--all-levels", "--if-needed"]
-        environment = {**os.environ, "PYTHONPATH": str(Path(self.root) / "src")}
-        built = subprocess.run([*command, "--directory", str(directory)], env=environment, check=False)
-        if built.returncode != 0:
+        given = os.environ.get("TREEWRIGHT_MACHINE_CODE")
+        directory = Path(given or Path(self.directory) / "machine_code")
+        if not given and not self.build(directory):
             self.app.display_warning("treewright is built without machine code; it needs the extra `jit` at run time")
             return
         files = sorted(directory.glob("kernels*"))
@@ -35,6 +34,12 @@ class KernelsHook(BuildHookInterface):
             build_data["force_include"][str(path)] = f"treewright/machine_code/{path.name}"
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-{platform_tag(files)}"  # no Python symbols: any CPython 3
+
+    def build(self, directory: Path) -> bool:
+        """Build the libraries for all levels, unless they are up to date; returns whether that worked."""
+        command = [sys.executable, "-m", "treewright.runtime.build", "--all-levels", "--if-needed"]
+        environment = {**os.environ, "PYTHONPATH": str(Path(self.root) / "src")}
+        return subprocess.run([*command, "--directory", str(directory)], env=environment, check=False).returncode == 0
 
 
 def platform_tag(libraries: list[Path]) -> str:

@@ -46,6 +46,7 @@ from treewright.runtime.library import (
     symbol_of,
 )
 from treewright.runtime.signatures import Form, Group, Leaf, forms_of, leaves_of, result_of
+from treewright.runtime.threads import usable_threads
 
 # The flags of an array, as NumPy numbers them.
 CONTIGUOUS, ALIGNED, WRITEABLE = 0x0001, 0x0100, 0x0400
@@ -367,10 +368,11 @@ def write_libraries(directory: Path, libraries: dict[str, bytes]) -> None:
         os.replace(temporary, directory / name)
 
 
-def is_up_to_date(directory: Path) -> bool:
-    """Does the directory contain a library of the current sources for this processor?"""
+def is_up_to_date(directory: Path, wanted: Sequence[str]) -> bool:
+    """Does the directory contain libraries of the current sources for these levels?"""
     try:
-        find_library(directory)
+        for level in wanted:
+            find_library(directory, [level])
     except LibraryError:
         return False
     return True
@@ -382,11 +384,15 @@ def main() -> int:
     parser.add_argument("--all-levels", action="store_true", help="also for other processors than this one")
     parser.add_argument("--if-needed", action="store_true", help="do nothing if the library is up to date")
     parser.add_argument("--directory", type=Path, default=DIRECTORY, help="where to write the libraries")
-    parser.add_argument("--processes", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--processes", type=int, default=usable_threads(None))
     options = parser.parse_args()
-    if options.if_needed and is_up_to_date(options.directory):
+    own = levels()
+    if not own:
+        print("treewright: this processor has no level for which kernels are compiled", file=sys.stderr)
+        return 1
+    wanted = list(X86_LEVELS) if options.all_levels and own[0] in X86_LEVELS else own[:1]
+    if options.if_needed and is_up_to_date(options.directory, wanted):
         return 0
-    wanted = list(X86_LEVELS) if options.all_levels and levels()[0] in X86_LEVELS else levels()[:1]
 
     def report(line: str) -> None:
         print(f"\r{line}" if sys.stderr.isatty() else line, end="" if sys.stderr.isatty() else "\n", file=sys.stderr)

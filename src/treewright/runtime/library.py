@@ -15,7 +15,7 @@ import os
 import platform
 import struct
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from ctypes import CDLL, byref, c_char_p, c_double, c_int32, c_int64, c_void_p
 from functools import cache
 from operator import itemgetter
@@ -216,8 +216,11 @@ def open_library(directory: Path) -> Library:
     return Library(path)
 
 
-def find_library(directory: Path) -> Path:
-    """Return the best library in a directory that this processor can run, after checking that it is what was built."""
+def find_library(directory: Path, among: Sequence[str] | None = None) -> Path:
+    """Return the best library in a directory, after checking that it is what was built.
+
+    It is one that this processor can run, or the first of the levels `among`.
+    """
     try:
         index = json.loads((directory / INDEX).read_text())
         sources, checksums = index["sources"], index["libraries"]
@@ -227,7 +230,8 @@ def find_library(directory: Path) -> Path:
         raise LibraryError(f"{INDEX} is damaged") from None
     if sources != kernel_sources_digest():
         raise LibraryError("the machine code was compiled from other sources")
-    name = next((library_name(level) for level in levels() if library_name(level) in checksums), None)
+    candidates = [library_name(level) for level in (levels() if among is None else among)]
+    name = next((name for name in candidates if name in checksums), None)
     if name is None:
         raise LibraryError("no machine code was shipped for this processor")
     try:
