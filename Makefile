@@ -4,7 +4,7 @@ PIP := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check
 READY := $(VENV)/.ready
 BENCH_READY := $(VENV)/.bench-ready
 
-.PHONY: help kernels demo test test-fast test-jit lint bench-trees bench-missing bench-forests bench-boosting bench-busy \
+.PHONY: help kernels demo test test-fast test-jit lint bench-trees bench-missing bench-forests bench-boosting bench-busy bench-start \
 	bench-accuracy bench-forest-accuracy bench-boosting-accuracy clean
 
 help:
@@ -14,6 +14,7 @@ help:
 	@echo "make test                     run all tests"
 	@echo "make test-jit                 run a part of the tests with kernels that Numba compiles at run time"
 	@echo "make lint                     check style, format and types"
+	@echo "make bench-start              time from process start to first prediction, from a wheel; about 10 minutes"
 	@echo "make bench-trees              compare the speed of single trees with other libraries"
 	@echo "make bench-missing            time growth with missing values, and pruning"
 	@echo "make bench-forests            compare the speed of forests; about 5 minutes"
@@ -57,6 +58,9 @@ bench-forests: $(BENCH_READY) kernels
 
 bench-boosting: $(BENCH_READY) kernels
 	$(VENV)/bin/python benchmarks/boosting.py
+
+bench-start: $(READY)
+	$(VENV)/bin/python benchmarks/start.py
 
 bench-busy: $(BENCH_READY) kernels
 	$(VENV)/bin/python benchmarks/busy.py
