@@ -25,10 +25,10 @@ demo: $(READY)
 	$(VENV)/bin/treewright demo
 
 test: $(READY)
-	$(VENV)/bin/python -m pytest -n 2
+	$(VENV)/bin/python -m pytest -n 2 --dist worksteal
 
 test-fast: $(READY)
-	$(VENV)/bin/python -m pytest -n 2 -m "not slow"
+	$(VENV)/bin/python -m pytest -n 2 --dist worksteal -m "not slow"
 
 lint: $(READY)
 	$(VENV)/bin/ruff check .

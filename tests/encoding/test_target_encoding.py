@@ -103,6 +103,7 @@ def test_categories_have_codes_by_how_common_they_are():
     assert rare == {str(k) for k in range(10, 92)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("classifies", [False, True])
 def test_hundreds_of_categories_can_be_grouped_where_their_means_tell_nothing(classifies):
     """A slope for each of 600 categories: the mean of the target is the same in all of them."""

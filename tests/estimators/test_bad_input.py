@@ -388,6 +388,7 @@ def test_a_hundred_thousand_categories_are_learned(categorical: str) -> None:
     assert right == {"subset": 1.0, "multiway": 1.0, "one_vs_rest": 0.50001}[categorical]
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_categories_make_one_rule() -> None:
     words = [f"id{number}" for number in range(100_000)]
     target = np.arange(100_000) % 3

@@ -13,9 +13,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
+from properties import examples
 from treewright.table import read_frame, read_table
 from treewright.table.spelling import MISSING_WORDS
 
@@ -171,7 +172,7 @@ words = st.one_of(st.none(), st.text(st.characters(codec="utf-8"), min_size=1, m
 numbers = st.one_of(st.none(), st.floats(allow_nan=False), st.integers(-(2**40), 2**40))
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(words, numbers), min_size=1, max_size=8))
 def test_a_table_written_as_csv_reads_back(tmp_path, rows):
     path = tmp_path / "round.csv"

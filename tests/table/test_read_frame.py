@@ -13,9 +13,10 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import scipy.sparse
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from properties import examples
 from treewright.table import Frame, Kind, Unit, read_frame, read_like
 
 NAN = float("nan")
@@ -381,7 +382,7 @@ def test_a_wrong_declaration_is_told_in_one_sentence(options, message):
 cells = st.one_of(st.none(), st.text(max_size=3))
 
 
-@settings(deadline=None, max_examples=50)
+@examples(50)
 @given(st.lists(cells, min_size=1, max_size=20))
 def test_text_comes_back_from_its_indices_in_order_of_appearance(words):
     for X in ({"w": words}, pl.DataFrame({"w": words}, schema={"w": pl.String}), pd.DataFrame({"w": words})):

@@ -7,10 +7,11 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from own_criteria import tsallis
+from properties import examples
 from treewright.insight import measures
 from treewright.table.column import Column, Kind
 from treewright.tree import SplitKind, Target
@@ -231,7 +232,7 @@ def check_root(make_recipe, table, criterion, mode, gaps, min_leaf):
         assert math.isclose(child.weight, sum(part), abs_tol=1e-9)
 
 
-relaxed = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+relaxed = examples(40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.mark.slow

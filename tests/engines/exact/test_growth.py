@@ -8,9 +8,10 @@ from dataclasses import fields
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from properties import examples
 from treewright.encoding.ranking import code_small_integers
 from treewright.encoding.ranks import _rank
 from treewright.engines.exact import engine, layout
@@ -322,7 +323,7 @@ def test_infinities_are_ordinary_large_values(make_recipe):
         assert np.array_equal(np.argmax(tree.value[leaves_of(tree, X)], axis=1), labels)
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(st.lists(st.floats(allow_nan=True, width=64), min_size=1, max_size=80))
 def test_ranks_are_those_of_a_stable_sort(values):
     numbers = np.array(values)
@@ -425,7 +426,7 @@ def test_room_for_category_sets_grows_without_room_for_nodes(make_recipe):
     assert np.array_equal(np.bincount(leaves, minlength=tree.n_nodes)[tree.kind == 0], tree.rows[tree.kind == 0])
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(st.lists(st.integers(-40, 300).map(float) | st.just(float("nan")) | st.just(-0.0), min_size=1, max_size=60))
 def test_few_whole_numbers_get_the_codes_that_sorting_gives(values):
     numbers = np.array(values)

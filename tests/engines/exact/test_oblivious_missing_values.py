@@ -6,9 +6,10 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from properties import examples
 from treewright.engines.missing_values import ALL_BRANCHES, EVERY_VALUE, FRACTIONAL, LEARNED, OWN_BRANCH, SURROGATE
 from treewright.insight import measures
 from treewright.table.column import Column, Kind
@@ -229,7 +230,7 @@ def settle(node, sides, values):
 @pytest.mark.parametrize("gaps", GAPS)
 @pytest.mark.parametrize("criterion", ["gini", "information_gain", *NUMBERS])
 def test_each_level_asks_the_question_that_gains_most_and_sends_gaps_as_it_says(make_recipe, criterion, gaps):
-    @settings(max_examples=40, deadline=None)
+    @examples(40)
     @given(tables())
     def check(table):
         if criterion == "poisson":
@@ -244,7 +245,7 @@ def test_each_level_asks_the_question_that_gains_most_and_sends_gaps_as_it_says(
 @pytest.mark.parametrize("gaps", GAPS)
 @pytest.mark.parametrize("criterion", ["gini", "squared_error"])
 def test_questions_about_sets_send_gaps_as_they_say(make_recipe, criterion, gaps):
-    @settings(max_examples=40, deadline=None)
+    @examples(40)
     @given(tables())
     def check(table):
         tree = grown(make_recipe, table, criterion, "subset", gaps)
@@ -259,7 +260,7 @@ def test_questions_about_sets_send_gaps_as_they_say(make_recipe, criterion, gaps
 def test_one_level_gains_as_much_as_the_stump_of_the_ordinary_tree(make_recipe, criterion, gaps):
     # With two classes, or a mean to order them by, both know the best set of categories. A level that learns where the
     # missing values of each node go cannot take them for one of the categories that it orders.
-    @settings(max_examples=60, deadline=None)
+    @examples(60)
     @given(tables())
     def check(table):
         values, target, weights = table
@@ -277,7 +278,7 @@ def test_one_level_gains_as_much_as_the_stump_of_the_ordinary_tree(make_recipe, 
 
 @pytest.mark.parametrize("gaps", ["fractional", "every_value"])
 def test_the_parts_of_a_row_add_up_to_the_row(make_recipe, gaps):
-    @settings(max_examples=40, deadline=None)
+    @examples(40)
     @given(tables())
     def check(table):
         values, _, weights = table

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from properties import examples
 from treewright import C45Classifier, DecisionTreeClassifier, DecisionTreeRegressor, ID3Classifier
 from treewright.engines.missing_values import SURROGATE
 from treewright.table import read_like
@@ -131,7 +132,7 @@ def check_node(node: Node, values, weights, rows: list[int]) -> dict[int, list[i
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 def test_surrogates_are_the_best_of_all_and_rows_go_where_they_say(make_recipe, mode):
-    @settings(max_examples=80, deadline=None)
+    @examples(80)
     @given(tables())
     def check(table):
         values, target, weights = table
@@ -151,7 +152,7 @@ def test_surrogates_are_the_best_of_all_and_rows_go_where_they_say(make_recipe, 
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 def test_new_rows_go_where_training_put_the_same_rows(make_recipe, mode):
-    @settings(max_examples=40, deadline=None)
+    @examples(40)
     @given(tables())
     def check(table):
         values, target, weights = table

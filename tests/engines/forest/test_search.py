@@ -138,6 +138,7 @@ def test_a_drawn_split_parts_the_rows_and_gains_no_more_than_the_best(n_classes)
     assert (tree.rows[tree.first_child[inner] + 1] > 0).all()
 
 
+@pytest.mark.slow
 def test_drawn_thresholds_are_spread_evenly_over_the_values():
     frame = pd.DataFrame({"x": np.linspace(0.0, 1.0, 201)})
     target = np.random.default_rng(0).integers(0, 2, 201)

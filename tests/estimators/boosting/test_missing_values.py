@@ -12,7 +12,7 @@ GROWTHS = ("best", "level", "oblivious")
 
 
 @pytest.mark.parametrize("growth", GROWTHS)
-@pytest.mark.parametrize("n_categories", [5, 30, 400])
+@pytest.mark.parametrize("n_categories", [5, pytest.param(30, marks=pytest.mark.slow), 400])
 def test_unseen_categories_and_gaps_are_answered_like_most_rows(growth, n_categories):
     random = np.random.default_rng(n_categories)
     effect, kind, x = (
@@ -56,6 +56,7 @@ def test_gaps_go_to_the_heavier_side_of_the_only_split(growth):
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by", ["validation", "share"])
 def test_rows_to_judge_by_choose_the_shape_as_well(by):
     """A sum of columns suits oblivious trees; with a given number of rounds and nothing to judge by, none is tried."""

@@ -120,9 +120,9 @@ def test_trees_are_the_same_where_not_all_tallies_can_be_kept(leaves, monkeypatc
     np.testing.assert_array_equal(scarce.leaf_value, whole.leaf_value)
 
 
-@pytest.mark.parametrize("n_columns", [3, 8, 13])
+@pytest.mark.parametrize("n_columns", [3, pytest.param(8, marks=pytest.mark.slow), 13])
 @pytest.mark.parametrize("growth", ["best", "oblivious"])
-@pytest.mark.parametrize("share", [1.0, 0.6])
+@pytest.mark.parametrize("share", [pytest.param(1.0, marks=pytest.mark.slow), 0.6])
 def test_trees_that_are_opened_together_are_those_opened_one_by_one(n_columns, growth, share, monkeypatch):
     random = np.random.default_rng(0)
     n_rows = 20_000

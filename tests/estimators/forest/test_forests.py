@@ -41,7 +41,7 @@ FORESTS = (RandomForestClassifier, RandomForestRegressor, ExtraTreesClassifier, 
 
 
 @pytest.mark.parametrize("learner", FORESTS)
-@pytest.mark.parametrize("weights", ["none", "badly scaled"])
+@pytest.mark.parametrize("weights", [pytest.param("none", marks=pytest.mark.slow), "badly scaled"])
 def test_the_same_seed_gives_the_same_bits_for_any_number_of_threads(learner, weights):
     table = mixed_table(3000)
     sample_weight = None if weights == "none" else np.random.default_rng(1).lognormal(0.0, 6.0, 3000)

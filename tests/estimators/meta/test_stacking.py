@@ -106,6 +106,7 @@ def test_it_can_be_cross_validated() -> None:
     assert cross_val_score(StackingClassifier(), iris.X, iris.y, cv=3).mean() > 0.9
 
 
+@pytest.mark.slow
 def test_two_rows_and_rare_classes_are_learned() -> None:
     assert StackingClassifier().fit([[1.0], [2.0]], ["a", "b"]).predict([[0.0]]).shape == (1,)
     assert StackingRegressor().fit([[1.0], [2.0]], [1.0, 2.0]).predict([[1.0]]).shape == (1,)

@@ -436,7 +436,9 @@ def test_making_a_learner_does_not_load_numba() -> None:
     assert "numba" not in loaded
 
 
-@pytest.mark.parametrize("criterion", ["poisson", "sdr", lambda weight, mean, variance: variance])
+@pytest.mark.parametrize(
+    "criterion", ["poisson", "sdr", pytest.param(lambda weight, mean, variance: variance, marks=pytest.mark.slow)]
+)
 def test_of_two_columns_that_mirror_each_other_the_first_is_asked(monkeypatch, criterion):
     """Sums in another order differ in their last bits, which must not decide."""
     monkeypatch.setenv("TREEWRIGHT_COMPILE", "1")
