@@ -209,7 +209,7 @@ def test_enum_members_and_numpy_scalars_are_plain_values():
     assert read_frame({"c": [np.float32(2), np.int8(1)]}).values.tolist() == [[2.0], [1.0]]
 
 
-def test_every_sign_of_a_gap_is_missing():
+def test_every_sign_of_a_missing_value_is_missing():
     table = read_frame({"n": [1, None, NAN, pd.NA, pd.NaT], "t": ["a", None, NAN, pd.NA, np.datetime64("NaT")]})
     assert np.isnan(table.values[1:]).all()
     assert not np.isnan(table.values[0]).any()
@@ -343,7 +343,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_a_mistake_is_told_in_one_sentence(case):
+def test_a_mistake_is_reported_in_one_sentence(case):
     X, error, message = BAD[case]
     with pytest.raises(error, match=message):
         read_frame(X)
@@ -374,7 +374,7 @@ def test_text_among_numbers_is_counted_and_quoted():
         ({"numeric_features": ["b"]}, r"column 'b': 2 of 3 values are not numbers \('x'\)"),
     ],
 )
-def test_a_wrong_declaration_is_told_in_one_sentence(options, message):
+def test_a_wrong_declaration_is_reported_in_one_sentence(options, message):
     with pytest.raises(ValueError, match=message):
         read_frame({"a": [1, 2, 3], "b": ["x", "x", "3"]}, **options)
 

@@ -29,7 +29,7 @@ def numeric_columns(n):
     return tuple(Column(f"x{i}", Kind.NUMERIC) for i in range(n))
 
 
-def coded_table(n_rows, seed, gaps=0.1):
+def coded_table(n_rows, seed, missing_share=0.1):
     """Wide and narrow numbers, few and many categories, an ordered column, and missing values."""
     random = np.random.default_rng(seed)
     columns = (
@@ -48,7 +48,7 @@ def coded_table(n_rows, seed, gaps=0.1):
         ]
     )
     labels = values[:, 0] + (values[:, 2] == 1) + (values[:, 3] % 7 == 0) + random.standard_normal(n_rows) > 0.5
-    values = np.where(random.random(values.shape) < gaps, np.nan, values)
+    values = np.where(random.random(values.shape) < missing_share, np.nan, values)
     return columns, np.asfortranarray(values), labels.astype(np.uint16), random
 
 
@@ -95,7 +95,7 @@ def test_the_tree_does_not_depend_on_the_number_of_threads(make_recipe, mode):
     ["information_gain", "gain_ratio", "gini", "error", "squared_error", "sdr", "absolute_error", "poisson"],
 )
 def test_plain_and_compiled_kernels_give_the_same_bits(make_recipe, monkeypatch, criterion, mode):
-    table = coded_table(300, seed=2, gaps=0.15)
+    table = coded_table(300, seed=2, missing_share=0.15)
     random = table[3]
     options = {"weights": random.uniform(0.2, 3.0, 300), "criterion_name": criterion, "mode": mode}
     if criterion in ("squared_error", "sdr", "absolute_error", "poisson"):

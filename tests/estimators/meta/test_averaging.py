@@ -81,8 +81,8 @@ def test_log_likelihoods_are_those_of_rows_left_out() -> None:
 def test_a_prior_moves_the_odds_by_its_own() -> None:
     X, y = load_iris(return_X_y=True)
     even = BayesianAveragingClassifier([BAYES, LINE], approximation="plain").fit(X, y).weights_
-    told = BayesianAveragingClassifier([BAYES, LINE], prior={"bayes": 4}, approximation="plain").fit(X, y).weights_
-    assert told[0] / told[1] == pytest.approx(4 * even[0] / even[1])
+    weights = BayesianAveragingClassifier([BAYES, LINE], prior={"bayes": 4}, approximation="plain").fit(X, y).weights_
+    assert weights[0] / weights[1] == pytest.approx(4 * even[0] / even[1])
 
 
 def test_a_member_without_probabilities_is_taken_to_err_at_random() -> None:

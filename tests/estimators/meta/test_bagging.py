@@ -470,7 +470,7 @@ def test_three_hundred_classes():
 
 
 @pytest.mark.parametrize("base", [None, KNeighborsClassifier()], ids=str)
-def test_unseen_categories_and_gaps_are_answered(base):
+def test_unseen_categories_and_missing_values_are_answered(base):
     frame, y, _ = mixed_table(150)
     model = BaggingClassifier(base, n_estimators=5, random_state=0).fit(frame, y)
     new = pd.DataFrame({"size": [0.1, None], "age": [None, 3.0], "kind": ["baobab", None], "wet": [True, None]})
@@ -712,7 +712,7 @@ def test_weights_that_a_member_cannot_take_are_refused():
         model.fit(X, y, sample_weight=0.0)
 
 
-def test_progress_is_told_for_every_member(monkeypatch):
+def test_progress_is_reported_for_every_member(monkeypatch):
     from treewright.estimators.meta import bagging
 
     seen = []

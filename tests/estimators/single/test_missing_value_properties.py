@@ -47,11 +47,11 @@ Rows = dict[str, list[Any]]
 
 
 @st.composite
-def tables(draw: st.DrawFn, gaps: bool = True, least_rows: int = 4) -> tuple[Rows, list[str]]:
+def tables(draw: st.DrawFn, with_missing: bool = True, least_rows: int = 4) -> tuple[Rows, list[str]]:
     """A number, a number of few values, a category and a switch, some of them missing; and two or three classes."""
     n_rows = draw(st.integers(least_rows, 30))
     seed = draw(st.integers(0, 2**32 - 1))
-    share = draw(st.sampled_from([0.1, 0.3, 0.6])) if gaps else 0.0
+    share = draw(st.sampled_from([0.1, 0.3, 0.6])) if with_missing else 0.0
     n_classes = draw(st.integers(2, 3))
     random = np.random.default_rng(seed)
     columns = {
@@ -215,7 +215,7 @@ MANY_LEARNERS = (
 
 @examples(60)
 @given(tables(), st.sampled_from(NO_FILLING), st.sampled_from(MANY_LEARNERS))
-def test_a_column_of_nothing_but_gaps_changes_nothing(rows, strategy, learner):
+def test_a_column_of_nothing_but_missing_values_changes_nothing(rows, strategy, learner):
     table, target = rows
     learner.set_params(missing=strategy)
     without = learner.fit(table, target).tree_
@@ -229,7 +229,7 @@ def test_a_column_of_nothing_but_gaps_changes_nothing(rows, strategy, learner):
 
 @examples(30)
 @given(tables(), st.integers(0, 4))
-def test_a_column_of_nothing_but_gaps_changes_nothing_in_c45(rows, place):
+def test_a_column_of_nothing_but_missing_values_changes_nothing_in_c45(rows, place):
     table, target = rows
     without = C45Classifier(min_samples_leaf=1).fit(table, target)
     names = list(table)
@@ -240,8 +240,12 @@ def test_a_column_of_nothing_but_gaps_changes_nothing_in_c45(rows, place):
 
 
 @examples(40)
-@given(tables(gaps=False), st.sampled_from(CATEGORICAL), st.sampled_from(["gini", "information_gain", "gain_ratio"]))
-def test_without_gaps_all_strategies_grow_the_same_tree(rows, categorical, criterion):
+@given(
+    tables(with_missing=False),
+    st.sampled_from(CATEGORICAL),
+    st.sampled_from(["gini", "information_gain", "gain_ratio"]),
+)
+def test_without_missing_values_all_strategies_grow_the_same_tree(rows, categorical, criterion):
     table, target = rows
     models = {
         strategy: DecisionTreeClassifier(missing=strategy, categorical=categorical, criterion=criterion).fit(
@@ -255,8 +259,8 @@ def test_without_gaps_all_strategies_grow_the_same_tree(rows, categorical, crite
 
 
 @examples(20)
-@given(tables(gaps=False))
-def test_without_gaps_all_strategies_grow_the_same_regression_tree(rows):
+@given(tables(with_missing=False))
+def test_without_missing_values_all_strategies_grow_the_same_regression_tree(rows):
     table, _ = rows
     numbers = np.array(table["size"]) * 2.0 + np.array(table["count"])
     models = [DecisionTreeRegressor(missing=strategy).fit(table, numbers) for strategy in STRATEGIES]
@@ -267,8 +271,8 @@ def test_without_gaps_all_strategies_grow_the_same_regression_tree(rows):
 
 @pytest.mark.slow
 @examples(30)
-@given(tables(gaps=False), st.sampled_from(["subset", "one_vs_rest"]))
-def test_without_gaps_all_strategies_grow_the_same_oblivious_tree(rows, categorical):
+@given(tables(with_missing=False), st.sampled_from(["subset", "one_vs_rest"]))
+def test_without_missing_values_all_strategies_grow_the_same_oblivious_tree(rows, categorical):
     table, target = rows
     models = [
         ObliviousTreeClassifier(missing=strategy, categorical=categorical, max_depth=4).fit(table, target)
@@ -349,7 +353,7 @@ GROWN = (
     st.sampled_from(GROWN),
     st.sampled_from(["cost_complexity", "error_based", "pessimistic", "minimum_description_length", "collapse"]),
 )
-def test_pruning_never_enlarges_a_tree_with_gaps(rows, grown, method):
+def test_pruning_never_enlarges_a_tree_with_missing_values(rows, grown, method):
     table, target = rows
     strategy, learner = grown
     full = learner(missing=strategy, prune=None).fit(table, target)
@@ -381,7 +385,7 @@ def test_c45_never_ends_with_more_nodes_than_it_grew(rows, method, raising):
     st.sampled_from(["learned", "fractional", "every_value"]),
     st.sampled_from(["error", "impurity"]),
 )
-def test_trees_with_gaps_are_nested_along_the_price_of_a_leaf(rows, strategy, risk):
+def test_trees_with_missing_values_are_nested_along_the_price_of_a_leaf(rows, strategy, risk):
     table, target = rows
     model = DecisionTreeClassifier(missing=strategy).fit(table, target)
     path = cost_complexity_path(model, risk=risk)
@@ -436,8 +440,8 @@ def test_raising_leaves_surrogates_with_their_nodes() -> None:
 @pytest.mark.parametrize("form", ["0", "1"])
 def test_c45_can_ask_whether_there_is_a_value_at_all(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TREEWRIGHT_COMPILE", form)
-    gap = float("nan")
-    table = {"x": [gap, gap, gap, 5, 5, 5], "z": [1, 2, 3, 1, 2, 3]}
+    missing = float("nan")
+    table = {"x": [missing, missing, missing, 5, 5, 5], "z": [1, 2, 3, 1, 2, 3]}
     model = C45Classifier(missing="branch", prune=None).fit(table, list("pppqqq"))
     assert [str(test) for test in model.tree_.root.tests] == ["x is known", "x is missing"]
 

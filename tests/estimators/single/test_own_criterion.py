@@ -80,7 +80,7 @@ def gamma_deviance(weight, mean, variance):
     return math.log(mean)
 
 
-def table(n_rows=400, seed=0, gaps=0.1):
+def table(n_rows=400, seed=0, missing_share=0.1):
     """Wide and narrow numbers, few and many categories, with missing values.
 
     A dict, and two kinds of target, and weights.
@@ -90,8 +90,8 @@ def table(n_rows=400, seed=0, gaps=0.1):
     few, many = random.integers(0, 5, n_rows), random.integers(0, 40, n_rows)
     signal = wide + (few == 1) - (many % 5 == 0) + 0.1 * narrow + 0.7 * random.standard_normal(n_rows)
     for column in (wide, narrow):
-        column[random.random(n_rows) < gaps] = np.nan
-    few_words = [None if random.random() < gaps else f"f{code}" for code in few]
+        column[random.random(n_rows) < missing_share] = np.nan
+    few_words = [None if random.random() < missing_share else f"f{code}" for code in few]
     X = {"wide": wide, "narrow": narrow, "few": few_words, "many": [f"m{code}" for code in many]}
     return X, signal, random.choice([0.5, 1.0, 2.0], n_rows)
 
@@ -207,7 +207,7 @@ def test_a_deviance_may_leave_out_what_no_split_changes(n_rows):
 @pytest.mark.parametrize("n_classes", [2, 5])
 def test_large_tables_and_many_threads_give_the_tree_of_the_known_criterion(monkeypatch, n_classes):
     monkeypatch.setenv("TREEWRIGHT_COMPILE", "1")
-    X, signal, weights = table(140_000, seed=4, gaps=0.02)
+    X, signal, weights = table(140_000, seed=4, missing_share=0.02)
     y = classes_of(signal, n_classes)
     assert 4 * len(y) >= engine.MIN_CELLS_FOR_THREADS
     choices = {"min_samples_leaf": 20}

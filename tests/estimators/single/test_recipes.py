@@ -107,7 +107,7 @@ def test_c45_prefers_the_gain_ratio_to_the_gain() -> None:
     ]
 
 
-def test_c45_keeps_two_rows_in_a_branch_unless_told_otherwise() -> None:
+def test_c45_keeps_two_rows_in_a_branch_by_default() -> None:
     table, target = words_and_numbers()
     assert C45Classifier().fit(table, target).get_n_leaves() <= (
         C45Classifier(min_samples_leaf=1).fit(table, target).get_n_leaves()

@@ -117,7 +117,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_a_slip_is_told_with_its_line(case):
+def test_a_slip_is_reported_with_its_line(case):
     text, message = BAD[case]
     with pytest.raises(ValueError, match=message):
         parse(text)
