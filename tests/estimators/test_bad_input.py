@@ -379,13 +379,17 @@ def test_id3_names_numeric_columns_and_offers_c45() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("categorical", ["subset", "multiway", "one_vs_rest"])
-def test_a_hundred_thousand_categories_are_learned(categorical: str) -> None:
-    words = [f"id{number}" for number in range(100_000)]
-    target = np.arange(100_000) % 2
+@pytest.mark.parametrize(
+    ("categorical", "n_categories"),
+    # If all categories are equally good, one against the rest takes quadratic time.
+    [("subset", 100_000), ("multiway", 100_000), ("one_vs_rest", 20_000)],
+)
+def test_very_many_categories_are_learned(categorical: str, n_categories: int) -> None:
+    words = [f"id{number}" for number in range(n_categories)]
+    target = np.arange(n_categories) % 2
     model = DecisionTreeClassifier(categorical=categorical, max_depth=1).fit({"id": words}, target)
     right = (model.predict({"id": words}) == target).mean()
-    assert right == {"subset": 1.0, "multiway": 1.0, "one_vs_rest": 0.50001}[categorical]
+    assert right == {"subset": 1.0, "multiway": 1.0, "one_vs_rest": 0.5 + 1 / n_categories}[categorical]
 
 
 @pytest.mark.slow

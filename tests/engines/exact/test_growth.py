@@ -95,11 +95,11 @@ def test_the_tree_does_not_depend_on_the_number_of_threads(make_recipe, mode):
     ["information_gain", "gain_ratio", "gini", "error", "squared_error", "sdr", "absolute_error", "poisson"],
 )
 def test_plain_and_compiled_kernels_give_the_same_bits(make_recipe, monkeypatch, criterion, mode):
-    table = coded_table(300, seed=2, missing_share=0.15)
+    table = coded_table(200, seed=2, missing_share=0.15)
     random = table[3]
-    options = {"weights": random.uniform(0.2, 3.0, 300), "criterion_name": criterion, "mode": mode}
+    options = {"weights": random.uniform(0.2, 3.0, 200), "criterion_name": criterion, "mode": mode}
     if criterion in ("squared_error", "sdr", "absolute_error", "poisson"):
-        options["numbers"] = np.round(np.exp(random.standard_normal(300)), 2)
+        options["numbers"] = np.round(np.exp(random.standard_normal(200)), 2)
     plain = grow_mixed(table, make_recipe, monkeypatch, "0", **options)
     fast = grow_mixed(table, make_recipe, monkeypatch, "1", **options)
     assert plain.n_nodes > 20

@@ -230,7 +230,7 @@ def settle(node, sides, values):
 @pytest.mark.parametrize("missing", STRATEGIES)
 @pytest.mark.parametrize("criterion", ["gini", "information_gain", *NUMBERS])
 def test_each_level_has_the_split_that_gains_most_and_sends_missing_values_as_it_says(make_recipe, criterion, missing):
-    @examples(40)
+    @examples(25)
     @given(tables())
     def check(table):
         if criterion == "poisson":
@@ -245,7 +245,7 @@ def test_each_level_has_the_split_that_gains_most_and_sends_missing_values_as_it
 @pytest.mark.parametrize("missing", STRATEGIES)
 @pytest.mark.parametrize("criterion", ["gini", "squared_error"])
 def test_subset_splits_send_missing_values_as_they_say(make_recipe, criterion, missing):
-    @examples(40)
+    @examples(25)
     @given(tables())
     def check(table):
         tree = grown(make_recipe, table, criterion, "subset", missing)
@@ -260,7 +260,7 @@ def test_subset_splits_send_missing_values_as_they_say(make_recipe, criterion, m
 def test_one_level_gains_as_much_as_the_stump_of_the_ordinary_tree(make_recipe, criterion, missing):
     # With two classes, or a mean to order them by, both know the best set of categories. A level that learns where the
     # missing values of each node go cannot take them for one of the categories that it orders.
-    @examples(60)
+    @examples(40)
     @given(tables())
     def check(table):
         values, target, weights = table
@@ -278,7 +278,7 @@ def test_one_level_gains_as_much_as_the_stump_of_the_ordinary_tree(make_recipe, 
 
 @pytest.mark.parametrize("missing", ["fractional", "every_value"])
 def test_the_parts_of_a_row_add_up_to_the_row(make_recipe, missing):
-    @examples(40)
+    @examples(25)
     @given(tables())
     def check(table):
         values, _, weights = table

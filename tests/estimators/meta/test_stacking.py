@@ -94,9 +94,9 @@ def test_the_default_set_reads_mixed_tables_of_every_library(library: str) -> No
     table = colours_and_sizes(90)
     classes, numbers = targets_of_colours_and_sizes(table)
     make = FORMS[library]
-    models = [StackingClassifier().fit(one, classes) for one in (table, make(table))]
+    models = [StackingClassifier(cv=2).fit(one, classes) for one in (table, make(table))]
     np.testing.assert_allclose(models[0].predict_proba(NEW), models[1].predict_proba(make(NEW)))
-    regressors = [StackingRegressor(passthrough=True).fit(one, numbers) for one in (table, make(table))]
+    regressors = [StackingRegressor(passthrough=True, cv=2).fit(one, numbers) for one in (table, make(table))]
     np.testing.assert_allclose(regressors[0].predict(NEW), regressors[1].predict(make(NEW)))
 
 

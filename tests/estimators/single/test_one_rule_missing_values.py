@@ -10,6 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from properties import examples
 from treewright import OneRClassifier
 from treewright.table import read_like
 from treewright.tree import Tree
@@ -142,6 +143,7 @@ def intervals_of(line: list[Any], target: list[int]) -> list[float]:
 @pytest.mark.slow
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_the_column_that_saves_the_most_errors_is_asked(strategy: str) -> None:
+    @examples(50)
     @given(tables())
     def check(rows: tuple[dict[str, list[Any]], list[int]]) -> None:
         table, target = rows
@@ -170,6 +172,7 @@ def test_the_column_that_saves_the_most_errors_is_asked(strategy: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_rows_land_where_the_rule_counted_them(strategy: str) -> None:
+    @examples(50)
     @given(tables())
     def check(rows: tuple[dict[str, list[Any]], list[int]]) -> None:
         table, target = rows

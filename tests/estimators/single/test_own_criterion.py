@@ -137,7 +137,7 @@ def plain(monkeypatch):
 @pytest.fixture
 def n_rows(form):
     """Plain kernels take their time."""
-    return {"0": 90, "1": 500}[form]
+    return {"0": 60, "1": 500}[form]
 
 
 @pytest.mark.slow
