@@ -34,10 +34,10 @@ demo: $(READY)
 	$(VENV)/bin/treewright demo
 
 test: kernels
-	$(VENV)/bin/python -m pytest -n 2
+	$(VENV)/bin/python -m pytest -n 2 --dist worksteal
 
 test-fast: kernels
-	$(VENV)/bin/python -m pytest -n 2 -m "not slow"
+	$(VENV)/bin/python -m pytest -n 2 --dist worksteal -m "not slow"
 
 test-jit: $(READY)
 	TREEWRIGHT_FORM=jit $(VENV)/bin/python -m pytest -n 2 tests/engines tests/runtime tests/encoding -m "not slow"

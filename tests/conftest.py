@@ -1,7 +1,8 @@
-"""What several rooms' tests need: the lecture figures, and trees built by hand."""
+"""What the tests of several packages need: the lecture figures, and trees built by hand."""
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 from collections.abc import Callable, Sequence
@@ -16,8 +17,34 @@ from treewright.table.column import Column, Kind
 from treewright.tree import SplitKind, Target, Tree
 
 # Compiling a kernel takes seconds, so no single example is timed; a build of a commit is the same each time.
-settings.register_profile("treewright", deadline=None, derandomize=bool(os.environ.get("CI")))
-settings.load_profile("treewright")
+settings.register_profile("full", deadline=None, derandomize=bool(os.environ.get("CI")))
+settings.register_profile("fast", settings.get_profile("full"), max_examples=25)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    settings.load_profile("fast" if config.option.markexpr == "not slow" else "full")
+    # Inherited by the worker processes: on busy cores, the threads of BLAS take 20 times the work of a small product.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    _require_machine_code()
+
+
+def _require_machine_code() -> None:
+    """Tests run the shipped library unless TREEWRIGHT_FORM says otherwise, and never fall back to Numba unnoticed."""
+    from treewright.runtime.forms import forced_form
+    from treewright.runtime.library import DIRECTORY, LibraryError, open_library
+
+    if forced_form() in ("", "library"):
+        try:
+            open_library(DIRECTORY)
+        except LibraryError as problem:
+            raise pytest.UsageError(f"{problem}; run `make kernels`, or set TREEWRIGHT_FORM=jit") from None
+        os.environ["TREEWRIGHT_FORM"] = "library"
+
+
+def pytest_collection_finish() -> None:
+    """Keep the garbage collector from visiting thousands of tests and the imported libraries again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -17,7 +17,12 @@ NEW_COLOURS_AND_SIZES: Columns = {"colour": ["red", "purple", None], "size": [No
 
 
 def mixed_table(
-    n_rows: int, seed: int = 0, gaps: float = 0.2, *, with_wet: bool = True, class_names: Sequence[Any] = (0, 1, 2)
+    n_rows: int,
+    seed: int = 0,
+    missing_share: float = 0.2,
+    *,
+    with_wet: bool = True,
+    class_names: Sequence[Any] = (0, 1, 2),
 ) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
     """Numbers, text, truth values and missing values.
 
@@ -35,7 +40,7 @@ def mixed_table(
         frame["wet"] = pd.array(random.random(n_rows) < 0.4, dtype="boolean")
     hidden = frame["size"] + 0.03 * frame["age"] + 1.5 * (frame["kind"] == "elm") + random.normal(size=n_rows) * 0.5
     classes = np.array(class_names)[np.digitize(hidden, [0.5, 1.5])]
-    return frame.mask(random.random(frame.shape) < gaps), classes, hidden.to_numpy()
+    return frame.mask(random.random(frame.shape) < missing_share), classes, hidden.to_numpy()
 
 
 def colours_and_sizes(n_rows: int, seed: int = 8) -> Columns:

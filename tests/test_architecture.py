@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -54,20 +55,35 @@ class Import:
     in_function: bool
 
 
+@cache
+def syntax_of(source: str) -> ast.Module:
+    return ast.parse(source)
+
+
+@cache
+def import_statements(source: str) -> list[tuple[ast.Import | ast.ImportFrom, bool]]:
+    """All import statements of a source, and whether each is inside of a function."""
+    found = []
+
+    def visit(node: ast.AST, in_function: bool) -> None:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            found.append((node, in_function))
+        in_function = in_function or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        for child in ast.iter_child_nodes(node):
+            if not isinstance(child, ast.expr):
+                visit(child, in_function)
+
+    visit(syntax_of(source), False)
+    return found
+
+
 def imports_of(source: str, package: str) -> list[Import]:
     """All modules that a source imports, relative ones resolved against its package."""
-    found = []
-    tree = ast.parse(source)
-    inside = {
-        id(inner)
-        for outer in ast.walk(tree)
-        if isinstance(outer, ast.FunctionDef | ast.AsyncFunctionDef)
-        for inner in ast.walk(outer)
-    }
-    for node in ast.walk(tree):
-        for module in imported_modules(node, package):
-            found.append(Import(module, node.lineno, id(node) in inside))  # type: ignore[attr-defined]
-    return found
+    return [
+        Import(module, statement.lineno, in_function)
+        for statement, in_function in import_statements(source)
+        for module in imported_modules(statement, package)
+    ]
 
 
 def imported_modules(node: ast.AST, package: str) -> Iterator[str]:
@@ -114,7 +130,7 @@ def engine_of(module: str) -> str | None:
 def attributes_of_any(source: str) -> set[str]:
     """The attributes that functions read from parameters whose type is `Any`."""
     read: set[str] = set()
-    for function in ast.walk(ast.parse(source)):
+    for function in ast.walk(syntax_of(source)):
         if not isinstance(function, ast.FunctionDef):
             continue
         arguments = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
@@ -131,6 +147,7 @@ def attributes_of_any(source: str) -> set[str]:
     return read
 
 
+@cache
 def names_of_values() -> set[str]:
     """What only the values of the tree package have: fields, methods and properties of trees and forests."""
     own = {name for kind in (Tree, Forest, TreeList) for name in vars(kind) if not name.startswith("_")}
@@ -139,8 +156,10 @@ def names_of_values() -> set[str]:
 
 def numba_decorators(source: str) -> list[str]:
     """Places where a source names one of Numba's decorators."""
+    if "numba" not in source:
+        return []
     names = []
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(syntax_of(source)):
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "numba":
             names += [alias.name for alias in node.names if alias.name in DECORATORS]
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):

@@ -29,7 +29,7 @@ def test_the_demo_shows_the_lecture_tree_and_its_disjunction(run: Runner, lectur
 
 
 @pytest.mark.slow
-def test_the_demo_scores_a_table_with_gaps_beside_the_majority(run: Runner) -> None:
+def test_the_demo_scores_a_table_with_missing_values_beside_the_majority(run: Runner) -> None:
     out = run("demo").out
     assert "always 'none'" in out
     assert f"{174 / 400:.3f}" in out

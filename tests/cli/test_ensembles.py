@@ -25,9 +25,9 @@ def joined(out: str) -> str:
     ("model", "learner"),
     [
         ("random-forest", treewright.RandomForestClassifier),
-        ("extra-trees", treewright.ExtraTreesClassifier),
-        ("bagging", treewright.BaggingClassifier),
-        ("random-subspace", treewright.RandomSubspaceClassifier),
+        pytest.param("extra-trees", treewright.ExtraTreesClassifier, marks=pytest.mark.slow),
+        pytest.param("bagging", treewright.BaggingClassifier, marks=pytest.mark.slow),
+        pytest.param("random-subspace", treewright.RandomSubspaceClassifier, marks=pytest.mark.slow),
         ("adaboost", treewright.AdaBoostClassifier),
     ],
 )
@@ -51,7 +51,10 @@ def test_figures_are_those_of_the_learner(run: Runner, model: str, learner: Any)
 
 @pytest.mark.parametrize(
     ("model", "learner"),
-    [("random-forest", treewright.RandomForestClassifier), ("bagging", treewright.BaggingClassifier)],
+    [
+        ("random-forest", treewright.RandomForestClassifier),
+        pytest.param("bagging", treewright.BaggingClassifier, marks=pytest.mark.slow),
+    ],
 )
 def test_the_out_of_bag_score_is_printed_where_rows_are_drawn(run: Runner, model: str, learner: Any) -> None:
     words = ("fit", "orchard", "-m", model, "--trees", "20", "--folds", "2")
@@ -106,6 +109,7 @@ def test_options_reach_the_trees_of_an_ensemble(run: Runner, model: str) -> None
         assert 2**depth - 1 <= described["mean_n_leaves"] <= 2**depth
 
 
+@pytest.mark.slow
 def test_boosted_trees_are_stumps_for_classes_and_deeper_for_numbers(run: Runner) -> None:
     words = ("fit", "iris", "-m", "adaboost", "--trees", "3", "--folds", "2", "--criterion")
     assert run(*words, "information_gain", "--json").described()["mean_n_leaves"] == 2.0
@@ -113,8 +117,11 @@ def test_boosted_trees_are_stumps_for_classes_and_deeper_for_numbers(run: Runner
     assert 4.0 < described["mean_n_leaves"] <= 8.0
 
 
-@pytest.mark.parametrize("model", ["adaboost", "voting", "random-forest", "bagging"])
-def test_columns_are_read_as_declared(run: Runner, write: Callable[[str, str], str], model: str) -> None:
+@pytest.mark.parametrize(
+    "model",
+    ["adaboost", *(pytest.param(name, marks=pytest.mark.slow) for name in ("voting", "random-forest", "bagging"))],
+)
+def test_columns_are_treated_as_declared(run: Runner, write: Callable[[str, str], str], model: str) -> None:
     rows = "".join(f"{row % 6},{row}.5,{'ab'[row % 6 in (0, 2, 3)]}\n" for row in range(60))
     table = write("zones.csv", f"zone,weight,y\n{rows}")
     trees = () if model == "voting" else ("--trees", "5")

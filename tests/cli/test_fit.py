@@ -78,7 +78,7 @@ def test_the_lecture_tree_is_printed(run: Runner) -> None:
 
 
 def test_each_column_is_printed_with_its_kind_and_missing_values(run: Runner) -> None:
-    lines = run("fit", "orchard", "--max-depth", "1").out.splitlines()
+    lines = run("fit", "orchard", "--max-depth", "1", "--folds", "2").out.splitlines()
     described = {line.split()[0]: line for line in lines[3:13] if line.split()}
     kinds = {"variety": "categories", "vigour": "ordered", "height_m": "number", "last_pruned": "date"}
     frame = datasets.load_orchard().frame
@@ -143,7 +143,7 @@ def test_a_column_of_codes_can_be_declared_categorical(run: Runner, write: Calla
 
 
 def test_ignored_columns_are_not_asked_about(run: Runner) -> None:
-    result = run("fit", "iris", "--ignore", "petal_width, petal_length", "--max-depth", "3")
+    result = run("fit", "iris", "--ignore", "petal_width, petal_length", "--max-depth", "3", "--folds", "2")
     assert result.code == 0
     assert "petal" not in result.out
 
@@ -272,6 +272,7 @@ def test_a_column_with_a_single_value_is_no_trouble_in_any_fold(
     assert "Column 'nothing' has no values at all." in result.out
 
 
+@pytest.mark.slow
 def test_a_pruned_tree_is_smaller_and_scores_what_its_learner_scores(run: Runner) -> None:
     words = ("fit", "orchard", "--json", "--folds", "3")
     whole = run(*words, TREEWRIGHT_FORM="compiled").described()

@@ -81,7 +81,7 @@ def test_iris_is_that_of_scikit_learn():
     assert dataset.y.tolist() == theirs.target_names[theirs.target].tolist()
 
 
-def test_orchard_has_every_kind_of_column_and_gaps():
+def test_orchard_has_every_kind_of_column_and_missing_values():
     dataset = datasets.load_orchard()
     table = read_frame(dataset.X)
     assert {column.kind for column in table.columns} == set(Kind)
@@ -106,6 +106,6 @@ def test_orchard_can_be_learned():
     assert scores.mean() > majority + 0.1
 
 
-def test_an_unknown_name_is_told_with_the_known_ones():
+def test_an_error_about_an_unknown_name_lists_the_known_ones():
     with pytest.raises(ValueError, match="there is no dataset 'titanic'; the names are weather, edible"):
         datasets.load("titanic")

@@ -39,11 +39,11 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
 @pytest.mark.parametrize(
     "model",
     [
-        RandomForestClassifier(oob_score=True, random_state=0, n_estimators=60),
-        RandomForestRegressor(oob_score=True, quantiles=True, random_state=0, n_estimators=60),
-        ExtraTreesClassifier(random_state=0, n_estimators=60),
+        RandomForestClassifier(oob_score=True, random_state=0, n_estimators=20),
+        RandomForestRegressor(oob_score=True, quantiles=True, random_state=0, n_estimators=20),
+        ExtraTreesClassifier(random_state=0, n_estimators=20),
         GradientBoostingClassifier(random_state=0, n_estimators=5),
-        GradientBoostingRegressor(random_state=0),
+        GradientBoostingRegressor(random_state=0, n_estimators=5),
     ],
     ids=lambda model: type(model).__name__,
 )

@@ -1,4 +1,4 @@
-"""Columns of many categories told by means of the target."""
+"""Columns of many categories with target encoding."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_the_scale_of_weights_does_not_matter():
     assert means.std() > 0.5
 
 
-def test_no_row_is_told_by_its_own_target():
+def test_no_row_is_encoded_by_its_own_target():
     categories, y = drawn(300, 30, 1.0)
     fold = np.arange(300) % 10
     before = means_of_other_folds(categories, y[:, None], np.ones(300), 31, fold)
@@ -62,7 +62,7 @@ def test_columns_are_kept_beside_their_means_if_there_are_rows_enough(n_categori
 
 
 @pytest.mark.parametrize(("n_categories", "n_parts"), [(256, 2), (700, 3), (254 * 40, 32)])
-def test_more_categories_than_a_byte_can_tell_are_told_in_parts(n_categories, n_parts):
+def test_more_categories_than_a_byte_holds_are_encoded_in_parts(n_categories, n_parts):
     random = np.random.default_rng(0)
     categories = random.permutation(np.repeat(np.arange(n_categories), random.integers(6, 9, n_categories)))
     values = np.column_stack([np.zeros(len(categories)), categories.astype(float)])
@@ -72,12 +72,12 @@ def test_more_categories_than_a_byte_can_tell_are_told_in_parts(n_categories, n_
     statistics, seen = fit_target_encoding(
         columns, values, {"y": random.normal(size=len(values))}, np.ones(len(values))
     )
-    parts, told = statistics.columns[2:], seen[:, 2:]
+    parts, encoded = statistics.columns[2:], seen[:, 2:]
     assert len(parts) == n_parts == len({part.name for part in parts})
     assert statistics.origin.tolist() == [0, 1] + [1] * n_parts
-    assert np.isnan(told[7]).all()
+    assert np.isnan(encoded[7]).all()
     found: set[object] = set()
-    for part, codes in zip(parts, told.T, strict=True):
+    for part, codes in zip(parts, encoded.T, strict=True):
         assert len(part.categories) <= 255
         for row in random.choice(np.flatnonzero(np.isfinite(codes)), 200):
             name = part.categories[int(codes[row])]
@@ -89,7 +89,7 @@ def test_more_categories_than_a_byte_can_tell_are_told_in_parts(n_categories, n_
     assert len(found) >= min(n_categories - 1, 254 * n_parts)
     unknown = np.array([[0.0, -1.0], [0.0, np.nan]])
     assert np.isnan(statistics.apply(unknown)[:, 2:]).all()
-    np.testing.assert_array_equal(statistics.apply(values[20:40])[:, 2:], told[20:40])
+    np.testing.assert_array_equal(statistics.apply(values[20:40])[:, 2:], encoded[20:40])
 
 
 def test_categories_have_codes_by_how_common_they_are():
@@ -103,6 +103,7 @@ def test_categories_have_codes_by_how_common_they_are():
     assert rare == {str(k) for k in range(10, 92)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("classifies", [False, True])
 def test_hundreds_of_categories_can_be_grouped_where_their_means_tell_nothing(classifies):
     """A slope for each of 600 categories: the mean of the target is the same in all of them."""

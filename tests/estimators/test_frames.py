@@ -34,11 +34,11 @@ def make_columns(n_rows: int = 120) -> tuple[Columns, list[str]]:
         "yes" if (ripe and weight > 95) or (colour == "red" and count > 4) or day > date(2024, 7, 15) else "no"
         for colour, ripe, weight, count, day in zip(*columns.values(), strict=True)
     ]
-    gappy = {
-        name: [None if gap else cell for gap, cell in zip(rng.random(n_rows) < 0.07, cells, strict=True)]
+    columns_with_missing = {
+        name: [None if is_missing else cell for is_missing, cell in zip(rng.random(n_rows) < 0.07, cells, strict=True)]
         for name, cells in columns.items()
     }
-    return gappy, target
+    return columns_with_missing, target
 
 
 MODELS = [

@@ -162,7 +162,7 @@ def test_weights_of_rows_count_as_repeated_rows() -> None:
         assert getattr(weighted, name) == pytest.approx(getattr(repeated, name))
 
 
-def test_boosted_trees_with_text_and_gaps_are_judged_on_their_table() -> None:
+def test_boosted_trees_with_text_and_missing_values_are_judged_on_their_table() -> None:
     orchard = datasets.load_orchard()
     model = AdaBoostClassifier(n_estimators=5).fit(orchard.X, orchard.y)
     found = diversity(model, orchard.X, orchard.y)
@@ -217,7 +217,7 @@ def test_the_vote_error_of_different_members_is_the_sum_over_all_outcomes(errors
 
 
 @pytest.mark.parametrize("n", [1, 4, 25, 60])
-def test_the_vote_error_of_equal_members_can_be_told_either_way(n: int) -> None:
+def test_the_vote_error_of_equal_members_can_be_computed_either_way(n: int) -> None:
     assert majority_vote_error([0.35] * n) == pytest.approx(majority_vote_error(n, 0.35), abs=1e-12)
 
 

@@ -115,7 +115,7 @@ def test_columns_that_say_the_same_share_what_they_are_worth():
     ],
     ids=lambda model: type(model).__name__,
 )
-def test_text_and_gaps_are_shuffled_in_every_kind_of_frame(model):
+def test_text_and_missing_values_are_shuffled_in_every_kind_of_frame(model):
     random = np.random.default_rng(0)
     kinds = np.array(["ash", "elm", "fir"])[random.integers(0, 3, 200)].tolist()
     table = {
@@ -172,10 +172,10 @@ def test_the_table_is_printed_with_the_largest_drop_first():
     found = permutation_importance(model, iris.X, iris.y, random_state=0)
     lines = str(found).splitlines()
     assert lines[0].split() == ["column", "mean", "drop", "deviation"]
-    told = [(line.split()[0], float(line.split()[1])) for line in lines[1:5]]
+    printed = [(line.split()[0], float(line.split()[1])) for line in lines[1:5]]
     by_mean = sorted(zip(found.names, found.importances_mean, strict=True), key=lambda pair: -pair[1])
-    assert [name for name, _ in told] == [name for name, _ in by_mean]
-    np.testing.assert_allclose([drop for _, drop in told], [drop for _, drop in by_mean], atol=1e-4)
+    assert [name for name, _ in printed] == [name for name, _ in by_mean]
+    np.testing.assert_allclose([drop for _, drop in printed], [drop for _, drop in by_mean], atol=1e-4)
     assert lines[-1] == "score without shuffling: 1.0000"
     assert len({len(line) for line in lines[:5]}) == 1
 

@@ -1,4 +1,4 @@
-"""Progress is told where a person looks, and only when the work takes long; Ctrl-C stops at once."""
+"""Progress is shown where a person looks, and only when the work takes long; Ctrl-C stops at once."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_script_is_silent_unless_asked() -> None:
         assert not is_wanted(False)
 
 
-def test_a_terminal_shows_progress_unless_told_not_to() -> None:
+def test_a_terminal_shows_progress_unless_it_is_switched_off() -> None:
     with redirect_stderr(Screen()):
         assert is_wanted(None)
         assert not is_wanted(False)
@@ -72,7 +72,7 @@ def test_a_process_without_stderr_is_silent() -> None:
         assert not is_wanted(None)
 
 
-def test_a_notebook_is_told_from_ipython_in_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_notebook_is_distinguished_from_ipython_in_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     class Shell:
         kernel = None
 
@@ -93,7 +93,7 @@ def test_short_work_shows_nothing() -> None:
 
 
 @pytest.mark.usefixtures("impatient")
-def test_long_work_is_told_in_a_file_by_tenths() -> None:
+def test_long_work_is_reported_in_a_file_by_tenths() -> None:
     with redirect_stderr(Log()) as log, follow("growing trees", 100, progress=True) as tick:
         log.wait_for("0 of 100\n")
         for _ in range(100):
@@ -196,6 +196,6 @@ def test_work_is_left_to_another_thread_so_that_an_interrupt_need_not_wait_for_i
     assert interruptible(threading.current_thread) is not threading.main_thread()
 
 
-def test_work_stays_in_a_thread_that_joblib_was_told_in():
+def test_work_stays_in_a_thread_that_joblib_was_given():
     with parallel_config(backend="threading", n_jobs=2):
         assert interruptible(threading.current_thread) is threading.main_thread()

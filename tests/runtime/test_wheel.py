@@ -73,7 +73,9 @@ def test_the_wheel_works_without_numba_and_without_a_home(wheel: Path, tmp_path:
     home = tmp_path / "home"
     home.mkdir(mode=0o500)
     environment = {"PATH": os.environ.get("PATH", ""), "HOME": str(home), "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run([str(python), "-c", USE], env=environment, cwd=home, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [str(python), "-c", USE], env=environment, cwd=home, capture_output=True, text=True, check=True
+    )
     assert done.stdout.startswith("used")
     assert done.stderr == ""
     assert list(home.iterdir()) == []

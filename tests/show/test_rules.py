@@ -140,7 +140,7 @@ def test_a_regression_tree_has_rules_but_no_disjunction(regression_tree: Tree) -
         rules(regression_tree, 0.85)
 
 
-def test_an_unknown_class_is_told_the_classes(weather_tree: Tree) -> None:
+def test_an_error_about_an_unknown_class_lists_the_classes(weather_tree: Tree) -> None:
     with pytest.raises(ValueError, match="'maybe' is none of the classes of 'play': 'no', 'yes'"):
         rules(weather_tree, "maybe")
 

@@ -13,9 +13,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
+from properties import examples
 from treewright.table import read_frame, read_table
 from treewright.table.spelling import MISSING_WORDS
 
@@ -147,7 +148,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_a_bad_file_is_told_in_one_sentence(tmp_path, case):
+def test_a_bad_file_is_reported_in_one_sentence(tmp_path, case):
     name, content, message = BAD[case]
     path = write(tmp_path, name, content)
     with pytest.raises(ValueError, match=message) as caught:
@@ -155,7 +156,7 @@ def test_a_bad_file_is_told_in_one_sentence(tmp_path, case):
     assert "\n" not in str(caught.value)
 
 
-def test_a_missing_file_and_a_directory_are_told_apart(tmp_path):
+def test_a_missing_file_and_a_directory_have_different_errors(tmp_path):
     with pytest.raises(FileNotFoundError, match="there is no file"):
         read_table(tmp_path / "absent.csv")
     with pytest.raises(ValueError, match="is a directory"):
@@ -163,7 +164,7 @@ def test_a_missing_file_and_a_directory_are_told_apart(tmp_path):
 
 
 def is_word(text: str) -> bool:
-    """Text that no reader should take for a gap, a number or a date."""
+    """Text that no reader should treat as a missing value, a number or a date."""
     return text.strip() == text and text not in MISSING_WORDS and not any(mark in text for mark in "\r\0")
 
 
@@ -171,7 +172,7 @@ words = st.one_of(st.none(), st.text(st.characters(codec="utf-8"), min_size=1, m
 numbers = st.one_of(st.none(), st.floats(allow_nan=False), st.integers(-(2**40), 2**40))
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(words, numbers), min_size=1, max_size=8))
 def test_a_table_written_as_csv_reads_back(tmp_path, rows):
     path = tmp_path / "round.csv"
@@ -186,7 +187,7 @@ def test_a_table_written_as_csv_reads_back(tmp_path, rows):
     np.testing.assert_array_equal(frame["number"].astype(float), expected)
 
 
-def test_text_in_parquet_may_spell_numbers_and_gaps_and_the_index_of_pandas_is_no_column(tmp_path):
+def test_text_in_parquet_may_spell_numbers_and_missing_values_and_the_index_of_pandas_is_no_column(tmp_path):
     frame = pd.DataFrame({"a": ["1", "?", "2.5"], "b": ["x", "NA", "y"]}, index=[5, 7, 9])
     frame.to_parquet(tmp_path / "t.parquet")
     table = read_table(tmp_path / "t.parquet")

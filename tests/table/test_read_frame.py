@@ -13,9 +13,10 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import scipy.sparse
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from properties import examples
 from treewright.table import Frame, Kind, Unit, read_frame, read_like
 
 NAN = float("nan")
@@ -208,7 +209,7 @@ def test_enum_members_and_numpy_scalars_are_plain_values():
     assert read_frame({"c": [np.float32(2), np.int8(1)]}).values.tolist() == [[2.0], [1.0]]
 
 
-def test_every_sign_of_a_gap_is_missing():
+def test_every_sign_of_a_missing_value_is_missing():
     table = read_frame({"n": [1, None, NAN, pd.NA, pd.NaT], "t": ["a", None, NAN, pd.NA, np.datetime64("NaT")]})
     assert np.isnan(table.values[1:]).all()
     assert not np.isnan(table.values[0]).any()
@@ -342,7 +343,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_a_mistake_is_told_in_one_sentence(case):
+def test_a_mistake_is_reported_in_one_sentence(case):
     X, error, message = BAD[case]
     with pytest.raises(error, match=message):
         read_frame(X)
@@ -373,7 +374,7 @@ def test_text_among_numbers_is_counted_and_quoted():
         ({"numeric_features": ["b"]}, r"column 'b': 2 of 3 values are not numbers \('x'\)"),
     ],
 )
-def test_a_wrong_declaration_is_told_in_one_sentence(options, message):
+def test_a_wrong_declaration_is_reported_in_one_sentence(options, message):
     with pytest.raises(ValueError, match=message):
         read_frame({"a": [1, 2, 3], "b": ["x", "x", "3"]}, **options)
 
@@ -381,7 +382,7 @@ def test_a_wrong_declaration_is_told_in_one_sentence(options, message):
 cells = st.one_of(st.none(), st.text(max_size=3))
 
 
-@settings(deadline=None, max_examples=50)
+@examples(50)
 @given(st.lists(cells, min_size=1, max_size=20))
 def test_text_comes_back_from_its_indices_in_order_of_appearance(words):
     for X in ({"w": words}, pl.DataFrame({"w": words}, schema={"w": pl.String}), pd.DataFrame({"w": words})):

@@ -72,7 +72,7 @@ def test_days_and_moments_of_days_match():
     assert read_like({"t": [date(1970, 1, 2)]}, table.columns, named=True).tolist() == [[86_400e6]]
 
 
-def test_a_column_of_gaps_fits_every_kind():
+def test_a_column_of_missing_values_fits_every_kind():
     nothing = {name: [None, None] for name in TRAINING}
     assert np.isnan(read(nothing)).all()
 

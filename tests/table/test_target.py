@@ -1,4 +1,4 @@
-"""Reading targets: classes keep the user's type, numbers are finite, missing values are told by row."""
+"""Reading targets: classes keep the user's type, numbers are finite, missing values are reported by row."""
 
 from datetime import date
 
@@ -73,13 +73,13 @@ def test_a_column_vector_is_read_with_scikit_learns_warning(read):
         [1, pd.NA, 2, pd.NaT],
     ],
 )
-def test_missing_numbers_are_told_by_row(read, y):
+def test_missing_numbers_are_reported_by_row(read, y):
     message = r"the target has 2 missing values \(rows 1, 3\); drop those rows, or give their values"
     with pytest.raises(ValueError, match=message):
         read(y)
 
 
-def test_missing_floats_are_told_in_scikit_learns_words_too():
+def test_missing_floats_are_reported_in_scikit_learns_words_too():
     with pytest.raises(ValueError, match=r"Input y contains NaN.*1 missing value \(row 0\)"):
         read_numbers(np.array([np.nan, 1.0]))
 
@@ -87,7 +87,7 @@ def test_missing_floats_are_told_in_scikit_learns_words_too():
 @pytest.mark.parametrize(
     "y", [["a", None], pd.Series(["a", None]), pl.Series(["a", None]), np.array(["a", np.nan], dtype=object)]
 )
-def test_missing_text_is_told_by_row(y):
+def test_missing_text_is_reported_by_row(y):
     with pytest.raises(ValueError, match=r"the target has 1 missing value \(row 1\)"):
         read_classes(y)
 
@@ -113,7 +113,7 @@ def test_missing_text_is_told_by_row(y):
         (read_numbers, np.array([1j]), "Complex data not supported"),
     ],
 )
-def test_a_bad_target_is_told_in_one_sentence(read, y, message):
+def test_a_bad_target_is_reported_in_one_sentence(read, y, message):
     with pytest.raises(ValueError, match=message):
         read(y)
 

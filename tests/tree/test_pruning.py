@@ -250,6 +250,7 @@ def test_a_learner_prunes_while_fitting_as_prune_does_afterwards(method):
         assert while_fitting.tree_.to_dict() == afterwards.tree_.to_dict()
 
 
+@pytest.mark.slow
 def test_a_learner_chooses_the_price_of_a_leaf_by_cross_validation():
     X, y = noisy(1_000, seed=8)
     model = CARTClassifier(prune="cost_complexity").fit(X, y)
@@ -339,7 +340,7 @@ def with_tree(model, tree):
     return other
 
 
-def gappy(n_rows, seed):
+def table_with_missing_values(n_rows, seed):
     """Numbers with missing values, and categories of which the second half of the rows has one more."""
     random = np.random.default_rng(seed)
     X = pd.DataFrame(random.standard_normal((n_rows, 3)), columns=["a", "b", "c"])
@@ -355,7 +356,7 @@ def gappy(n_rows, seed):
 @pytest.mark.parametrize("missing", ["learned", "surrogate", "majority"])
 @pytest.mark.parametrize("unseen", ["as_missing", "stop", "majority"])
 def test_the_validation_errors_are_those_of_the_trees(risk, missing, unseen):
-    X, y, _ = gappy(600, seed=1)
+    X, y, _ = table_with_missing_values(600, seed=1)
     model = DecisionTreeClassifier(missing=missing, unseen=unseen, min_samples_leaf=3).fit(X[:300], y[:300])
     path = cost_complexity_path(model, X[300:], y[300:], risk=risk)
     trees = path.trees
@@ -367,7 +368,7 @@ def test_the_validation_errors_are_those_of_the_trees(risk, missing, unseen):
 @pytest.mark.parametrize("missing", ["learned", "surrogate"])
 @pytest.mark.parametrize("unseen", ["as_missing", "stop"])
 def test_the_validation_errors_of_numbers_are_those_of_the_trees(missing, unseen):
-    X, _, y = gappy(600, seed=2)
+    X, _, y = table_with_missing_values(600, seed=2)
     model = DecisionTreeRegressor(missing=missing, unseen=unseen, min_samples_leaf=3).fit(X[:300], y[:300])
     path = cost_complexity_path(model, X[300:], y[300:])
     squares = [np.mean((with_tree(model, tree).predict(X[300:]) - y[300:]) ** 2) for tree in path.trees]
@@ -375,7 +376,7 @@ def test_the_validation_errors_of_numbers_are_those_of_the_trees(missing, unseen
 
 
 def test_the_validation_errors_are_those_of_the_trees_where_rows_are_divided():
-    X, y, _ = gappy(600, seed=1)
+    X, y, _ = table_with_missing_values(600, seed=1)
     model = DecisionTreeClassifier(missing="fractional", min_samples_leaf=3).fit(X[:300], y[:300])
     path = cost_complexity_path(model, X[300:], y[300:])
     wrong = [np.mean(with_tree(model, tree).predict(X[300:]) != y[300:]) for tree in path.trees]
@@ -385,7 +386,7 @@ def test_the_validation_errors_are_those_of_the_trees_where_rows_are_divided():
 @pytest.mark.slow
 @pytest.mark.parametrize("risk", ["error", "impurity"])
 def test_the_trees_of_a_path_are_nested_and_have_its_figures(risk):
-    X, y, numbers = gappy(500, seed=3)
+    X, y, numbers = table_with_missing_values(500, seed=3)
     for model in (
         DecisionTreeClassifier(missing="fractional").fit(X, y),
         CARTClassifier(missing="surrogate", prune=None).fit(X, y),
@@ -402,7 +403,7 @@ def test_the_trees_of_a_path_are_nested_and_have_its_figures(risk):
 
 
 def test_tables_of_trees_become_frames():
-    X, y, numbers = gappy(400, seed=4)
+    X, y, numbers = table_with_missing_values(400, seed=4)
     model = DecisionTreeClassifier(min_samples_leaf=5).fit(X[:200], y[:200])
     plain = pd.DataFrame(cost_complexity_path(model).as_dict())
     assert list(plain) == ["leaves", "ccp_alpha", "training_error"]
@@ -425,7 +426,7 @@ def test_tables_of_trees_become_frames():
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("categorical", ["multiway", "subset"])
 def test_reduced_error_pruning_never_gets_worse_where_rows_stop_half_way(seed, categorical):
-    X, y, numbers = gappy(400, seed)
+    X, y, numbers = table_with_missing_values(400, seed)
     choices = {"unseen": "stop", "categorical": categorical}
     model = DecisionTreeClassifier(**choices).fit(X[:200], y[:200])
     assert (model.tree_.kind[model.apply(X[200:])] != SplitKind.LEAF).any()  # some rows do stop
@@ -441,7 +442,7 @@ def test_reduced_error_pruning_never_gets_worse_where_rows_stop_half_way(seed, c
 
 @pytest.mark.parametrize("seed", range(4))
 def test_reduced_error_pruning_takes_the_best_of_all_subtrees_where_rows_stop(seed):
-    X, y, _ = gappy(240, seed)
+    X, y, _ = table_with_missing_values(240, seed)
     model = DecisionTreeClassifier(unseen="stop", max_depth=3).fit(X[:120], y[:120])
     inner = np.flatnonzero(model.tree_.kind != SplitKind.LEAF)
     scores = []
@@ -560,17 +561,17 @@ def test_weights_count_in_cross_validation_as_by_hand(kind):
 
 
 def test_several_deals_are_averaged():
-    X, y = noisy(120, seed=12)
+    X, y = noisy(60, seed=12)
     learner = DecisionTreeClassifier(min_samples_leaf=3)
     once, thrice = (cross_validate_ccp_alpha(learner, X, y, folds=5, deals=deals) for deals in (1, 3))
     again = cross_validate_ccp_alpha(learner, X, y, folds=5, deals=3)
     assert np.array_equal(thrice.losses, again.losses)
     assert np.array_equal(thrice.leaves, once.leaves)
     assert not np.array_equal(thrice.losses, once.losses)
-    # Each deal judges all 120 rows, so three deals count in 360ths.
-    np.testing.assert_allclose(thrice.losses * 360, np.round(thrice.losses * 360), atol=1e-6)
+    # Each deal judges all 60 rows, so three deals count in 180ths.
+    np.testing.assert_allclose(thrice.losses * 180, np.round(thrice.losses * 180), atol=1e-6)
     # With a row in each fold there is only one way to deal.
-    alone, often = (cross_validate_ccp_alpha(learner, X, y, folds=120, deals=deals) for deals in (1, 4))
+    alone, often = (cross_validate_ccp_alpha(learner, X, y, folds=60, deals=deals) for deals in (1, 4))
     np.testing.assert_allclose(often.losses, alone.losses, atol=1e-12)
     np.testing.assert_allclose(often.deviations, alone.deviations, atol=1e-12)
 

@@ -8,9 +8,10 @@ from dataclasses import fields
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from properties import examples
 from treewright.encoding.ranking import code_small_integers
 from treewright.encoding.ranks import _rank
 from treewright.engines.exact import engine, layout
@@ -28,7 +29,7 @@ def numeric_columns(n):
     return tuple(Column(f"x{i}", Kind.NUMERIC) for i in range(n))
 
 
-def coded_table(n_rows, seed, gaps=0.1):
+def coded_table(n_rows, seed, missing_share=0.1):
     """Wide and narrow numbers, few and many categories, an ordered column, and missing values."""
     random = np.random.default_rng(seed)
     columns = (
@@ -47,7 +48,7 @@ def coded_table(n_rows, seed, gaps=0.1):
         ]
     )
     labels = values[:, 0] + (values[:, 2] == 1) + (values[:, 3] % 7 == 0) + random.standard_normal(n_rows) > 0.5
-    values = np.where(random.random(values.shape) < gaps, np.nan, values)
+    values = np.where(random.random(values.shape) < missing_share, np.nan, values)
     return columns, np.asfortranarray(values), labels.astype(np.uint16), random
 
 
@@ -94,11 +95,11 @@ def test_the_tree_does_not_depend_on_the_number_of_threads(make_recipe, mode):
     ["information_gain", "gain_ratio", "gini", "error", "squared_error", "sdr", "absolute_error", "poisson"],
 )
 def test_plain_and_compiled_kernels_give_the_same_bits(make_recipe, monkeypatch, criterion, mode):
-    table = coded_table(300, seed=2, gaps=0.15)
+    table = coded_table(200, seed=2, missing_share=0.15)
     random = table[3]
-    options = {"weights": random.uniform(0.2, 3.0, 300), "criterion_name": criterion, "mode": mode}
+    options = {"weights": random.uniform(0.2, 3.0, 200), "criterion_name": criterion, "mode": mode}
     if criterion in ("squared_error", "sdr", "absolute_error", "poisson"):
-        options["numbers"] = np.round(np.exp(random.standard_normal(300)), 2)
+        options["numbers"] = np.round(np.exp(random.standard_normal(200)), 2)
     plain = grow_mixed(table, make_recipe, monkeypatch, "plain", **options)
     fast = grow_mixed(table, make_recipe, monkeypatch, "compiled", **options)
     assert plain.n_nodes > 20
@@ -322,7 +323,7 @@ def test_infinities_are_ordinary_large_values(make_recipe):
         assert np.array_equal(np.argmax(tree.value[leaves_of(tree, X)], axis=1), labels)
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(st.lists(st.floats(allow_nan=True, width=64), min_size=1, max_size=80))
 def test_ranks_are_those_of_a_stable_sort(values):
     numbers = np.array(values)
@@ -425,7 +426,7 @@ def test_room_for_category_sets_grows_without_room_for_nodes(make_recipe):
     assert np.array_equal(np.bincount(leaves, minlength=tree.n_nodes)[tree.kind == 0], tree.rows[tree.kind == 0])
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(st.lists(st.integers(-40, 300).map(float) | st.just(float("nan")) | st.just(-0.0), min_size=1, max_size=60))
 def test_few_whole_numbers_get_the_codes_that_sorting_gives(values):
     numbers = np.array(values)

@@ -6,9 +6,10 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from properties import examples
 from treewright.engines.missing_values import ALL_BRANCHES, EVERY_VALUE, FRACTIONAL, LEARNED, OWN_BRANCH, SURROGATE
 from treewright.insight import measures
 from treewright.table.column import Column, Kind
@@ -16,7 +17,7 @@ from treewright.tree import SplitKind, Target
 from treewright.tree.descent import descend_rows
 from treewright.tree.grow import grow
 
-GAPS = {
+STRATEGIES = {
     "learned": LEARNED,
     "fractional": FRACTIONAL,
     "every_value": EVERY_VALUE,
@@ -62,18 +63,18 @@ def disorder(entries: list[tuple[int, float]], target, criterion) -> float:
     return weight * {"gini": measures.gini, "information_gain": measures.entropy}[criterion](counts)
 
 
-def parts_of(entries, sides, gaps, values_on, home):
+def parts_of(entries, sides, missing, values_on, home):
     """Which part of each entry goes to each side, by the strategy: {0: part, 1: part}, and {} if it is left out."""
     spread = {}
     for node in {node for _, node, _ in entries}:
         here = [entry for entry in entries if entry[1] == node and sides[entry[0]] is not None]
-        if gaps == "every_value":
+        if missing == "every_value":
             counts = [len({values_on[row] for row, _, _ in here if sides[row] == side}) for side in (0, 1)]
         else:
             counts = [sum(weight for row, _, weight in here if sides[row] == side) for side in (0, 1)]
         if sum(counts) == 0:
             known = [entry for entry in entries if sides[entry[0]] is not None]
-            if gaps == "every_value":
+            if missing == "every_value":
                 counts = [len({values_on[row] for row, _, _ in known if sides[row] == side}) for side in (0, 1)]
             else:
                 counts = [sum(weight for row, _, weight in known if sides[row] == side) for side in (0, 1)]
@@ -89,11 +90,11 @@ def parts_of(entries, sides, gaps, values_on, home):
     return parts
 
 
-def gain_of(entries, sides, gaps, values_on, home, target, criterion) -> float:
+def gain_of(entries, sides, missing, values_on, home, target, criterion) -> float:
     """What a question gains in all nodes together."""
-    if gaps in LEFT_OUT:
+    if missing in LEFT_OUT:
         entries = [entry for entry in entries if sides[entry[0]] is not None]
-    parts = parts_of(entries, sides, gaps, values_on, home)
+    parts = parts_of(entries, sides, missing, values_on, home)
     gain = 0.0
     for node in {node for _, node, _ in entries}:
         here = [(row, weight, part) for (row, at, weight), part in zip(entries, parts, strict=True) if at == node]
@@ -117,23 +118,23 @@ def best_homes(entries, sides, target, criterion) -> dict[int, int]:
     return homes
 
 
-def questions(values, categorical, gaps):
-    """Every question: its sides by row (None for a gap), the values asked for, and where all missing values may go."""
+def questions(values, categorical, missing):
+    """Every split: its sides by row (None for a missing value), its values, and where all missing values may go."""
     for place, column in enumerate(COLUMNS):
         line = [None if math.isnan(value) else value for value in values[:, place]]
         present = sorted({value for value in line if value is not None})
         has_missing = None in line
-        homes = [0, 1] if gaps == "branch" and has_missing else [None]
+        homes = [0, 1] if missing == "branch" and has_missing else [None]
         if column.kind is not Kind.CATEGORICAL:
             firsts = [set(present[:size]) for size in range(1, len(present))]
         elif categorical == "one_vs_rest":
-            firsts = [{value} for value in present] if len(present) > 1 or (has_missing and gaps == "branch") else []
-            homes = [1] if gaps == "branch" and has_missing else [None]
+            firsts = [{value} for value in present] if len(present) > 1 or (has_missing and missing == "branch") else []
+            homes = [1] if missing == "branch" and has_missing else [None]
         else:
             firsts = []  # subsets follow an ordering and are looked at by another test
         for first in firsts:
             yield [None if value is None else int(value not in first) for value in line], line, homes
-        if gaps == "branch" and has_missing and present and (column.kind is not Kind.CATEGORICAL or firsts):
+        if missing == "branch" and has_missing and present and (column.kind is not Kind.CATEGORICAL or firsts):
             yield [None if value is None else 0 for value in line], line, [1]
 
 
@@ -146,9 +147,9 @@ def asked_by(tree, node, values):
     return [None if value is None else int(value not in inside) for value in line], line
 
 
-def grown(make_recipe, table, criterion, categorical, gaps, depth=3, n_classes=3, oblivious=True):
+def grown(make_recipe, table, criterion, categorical, missing, depth=3, n_classes=3, oblivious=True):
     values, target, weights = table
-    recipe = make_recipe(criterion, categorical, max_depth=depth, strategy=int(GAPS[gaps]))
+    recipe = make_recipe(criterion, categorical, max_depth=depth, strategy=int(STRATEGIES[missing]))
     options = {"recipe": recipe, "weights": weights, "oblivious": oblivious}
     if criterion in NUMBERS:
         return grow(COLUMNS, values, Target("y"), numbers=target.astype(float), **options)
@@ -156,7 +157,7 @@ def grown(make_recipe, table, criterion, categorical, gaps, depth=3, n_classes=3
     return grow(COLUMNS, values, goal, labels=target.astype(np.uint16), n_classes=n_classes, **options)
 
 
-def follow(tree, table, criterion, categorical, gaps, judge=True):
+def follow(tree, table, criterion, categorical, missing, judge=True):
     """Follow the entries of all rows down the levels, and hold the tree against them at each."""
     values, target, weights = table
     entries: list[Entry] = [(row, 0, weight) for row, weight in enumerate(weights)]
@@ -177,26 +178,26 @@ def follow(tree, table, criterion, categorical, gaps, judge=True):
         assert len({node.tests for node in map(tree.node, level)}) == 1
         sides, line = asked_by(tree, level[0], values)
         home = {place: int(tree.missing_branch[node]) for place, node in enumerate(level)}
-        if gaps != "learned" and gaps not in ("fractional", "every_value", "all_branches"):
+        if missing != "learned" and missing not in ("fractional", "every_value", "all_branches"):
             assert len(set(home.values())) == 1
-        if gaps in ("fractional", "every_value", "all_branches"):
+        if missing in ("fractional", "every_value", "all_branches"):
             assert set(home.values()) == {-1}
             home = None
-        chosen = gain_of(entries, sides, gaps, line, home, target, criterion)
-        told = sum(tree.gain[level] * tree.weight[level])
-        assert told == pytest.approx(chosen, abs=1e-9)
+        chosen = gain_of(entries, sides, missing, line, home, target, criterion)
+        stored = sum(tree.gain[level] * tree.weight[level])
+        assert stored == pytest.approx(chosen, abs=1e-9)
         if judge:
             best = -math.inf
-            for other, asked, homes in questions(values, categorical, gaps):
+            for other, asked, homes in questions(values, categorical, missing):
                 for to in homes:
-                    to = best_homes(entries, other, target, criterion) if gaps == "learned" else to
-                    best = max(best, gain_of(entries, other, gaps, asked, to, target, criterion))
+                    to = best_homes(entries, other, target, criterion) if missing == "learned" else to
+                    best = max(best, gain_of(entries, other, missing, asked, to, target, criterion))
             assert chosen >= best - 1e-9
-        if gaps == "surrogate":
+        if missing == "surrogate":
             sides = settle(tree.node(level[0]), sides, values)
-        parts = parts_of(entries, sides, gaps, line, home)
+        parts = parts_of(entries, sides, missing, line, home)
         entries = [
-            (row, 2 * node + side, weight * (1.0 if gaps == "all_branches" else part[side]))
+            (row, 2 * node + side, weight * (1.0 if missing == "all_branches" else part[side]))
             for (row, node, weight), part in zip(entries, parts, strict=True)
             for side in (0, 1)
             if side in part
@@ -213,12 +214,12 @@ def settle(node, sides, values):
             if math.isnan(value):
                 continue
             if test.relation == "in":
-                told = [branch for test, branch in zip(surrogate.tests, surrogate.branches, strict=True)
+                branches = [branch for test, branch in zip(surrogate.tests, surrogate.branches, strict=True)
                         if value in test.operand]  # fmt: skip
             else:
-                told = [int((value <= test.operand) != (test.relation == "<="))]
-            if told:
-                settled[row] = told[0]
+                branches = [int((value <= test.operand) != (test.relation == "<="))]
+            if branches:
+                settled[row] = branches[0]
                 break
         if settled[row] is None:
             settled[row] = node.missing_branch
@@ -226,62 +227,62 @@ def settle(node, sides, values):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("gaps", GAPS)
+@pytest.mark.parametrize("missing", STRATEGIES)
 @pytest.mark.parametrize("criterion", ["gini", "information_gain", *NUMBERS])
-def test_each_level_asks_the_question_that_gains_most_and_sends_gaps_as_it_says(make_recipe, criterion, gaps):
-    @settings(max_examples=40, deadline=None)
+def test_each_level_has_the_split_that_gains_most_and_sends_missing_values_as_it_says(make_recipe, criterion, missing):
+    @examples(25)
     @given(tables())
     def check(table):
         if criterion == "poisson":
             table = table[0], table[1] + 1, table[2]  # counts above 0, so that no side is without a rate
-        tree = grown(make_recipe, table, criterion, "one_vs_rest", gaps)
-        follow(tree, table, criterion, "one_vs_rest", gaps)
+        tree = grown(make_recipe, table, criterion, "one_vs_rest", missing)
+        follow(tree, table, criterion, "one_vs_rest", missing)
 
     check()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("gaps", GAPS)
+@pytest.mark.parametrize("missing", STRATEGIES)
 @pytest.mark.parametrize("criterion", ["gini", "squared_error"])
-def test_questions_about_sets_send_gaps_as_they_say(make_recipe, criterion, gaps):
-    @settings(max_examples=40, deadline=None)
+def test_subset_splits_send_missing_values_as_they_say(make_recipe, criterion, missing):
+    @examples(25)
     @given(tables())
     def check(table):
-        tree = grown(make_recipe, table, criterion, "subset", gaps)
-        follow(tree, table, criterion, "subset", gaps, judge=False)
+        tree = grown(make_recipe, table, criterion, "subset", missing)
+        follow(tree, table, criterion, "subset", missing, judge=False)
 
     check()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("gaps", [gaps for gaps in GAPS if gaps != "learned"])
+@pytest.mark.parametrize("missing", [missing for missing in STRATEGIES if missing != "learned"])
 @pytest.mark.parametrize("criterion", ["squared_error", "gini"])
-def test_one_level_gains_as_much_as_the_stump_of_the_ordinary_tree(make_recipe, criterion, gaps):
+def test_one_level_gains_as_much_as_the_stump_of_the_ordinary_tree(make_recipe, criterion, missing):
     # With two classes, or a mean to order them by, both know the best set of categories. A level that learns where the
     # missing values of each node go cannot take them for one of the categories that it orders.
-    @settings(max_examples=60, deadline=None)
+    @examples(40)
     @given(tables())
     def check(table):
         values, target, weights = table
         table = values, np.minimum(target, 1), weights
         one, other = (
-            grown(make_recipe, table, criterion, "subset", gaps, depth=1, n_classes=2, oblivious=oblivious)
+            grown(make_recipe, table, criterion, "subset", missing, depth=1, n_classes=2, oblivious=oblivious)
             for oblivious in (True, False)
         )
         assert one.gain[0] == pytest.approx(other.gain[0], abs=1e-9)
-        if gaps == "surrogate" and one.n_nodes > 1 and one.root.tests == other.root.tests:
+        if missing == "surrogate" and one.n_nodes > 1 and one.root.tests == other.root.tests:
             assert one.root.surrogates == other.root.surrogates
 
     check()
 
 
-@pytest.mark.parametrize("gaps", ["fractional", "every_value"])
-def test_the_parts_of_a_row_add_up_to_the_row(make_recipe, gaps):
-    @settings(max_examples=40, deadline=None)
+@pytest.mark.parametrize("missing", ["fractional", "every_value"])
+def test_the_parts_of_a_row_add_up_to_the_row(make_recipe, missing):
+    @examples(25)
     @given(tables())
     def check(table):
         values, _, weights = table
-        tree = grown(make_recipe, table, "gini", "subset", gaps, depth=5)
+        tree = grown(make_recipe, table, "gini", "subset", missing, depth=5)
         reached = descend_rows(tree, values)
         assert np.bincount(reached.rows, reached.fractions) == pytest.approx(1.0, abs=1e-9)
         found = np.bincount(reached.nodes, reached.fractions * weights[reached.rows], minlength=tree.n_nodes)
@@ -292,14 +293,14 @@ def test_the_parts_of_a_row_add_up_to_the_row(make_recipe, gaps):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("gaps", GAPS)
-def test_both_forms_of_the_kernels_and_any_number_of_threads_grow_the_same_tree(make_recipe, gaps, monkeypatch):
+@pytest.mark.parametrize("missing", STRATEGIES)
+def test_both_forms_of_the_kernels_and_any_number_of_threads_grow_the_same_tree(make_recipe, missing, monkeypatch):
     random = np.random.default_rng(5)
     values = np.column_stack([random.normal(size=300), random.integers(0, 4, 300), random.integers(0, 3, 300)])
     values[random.random(values.shape) < 0.3] = np.nan
     target = (np.nan_to_num(values[:, 0]) > 0) + (random.random(300) < 0.2)
     monkeypatch.setattr("treewright.engines.exact.oblivious.MIN_CELLS_FOR_THREADS", 1)
-    recipe = make_recipe("gini", "subset", max_depth=5, strategy=int(GAPS[gaps]))
+    recipe = make_recipe("gini", "subset", max_depth=5, strategy=int(STRATEGIES[missing]))
     trees = []
     for form, n_jobs in (("plain", 1), ("compiled", 1), ("compiled", 2)):
         monkeypatch.setenv("TREEWRIGHT_FORM", form)
@@ -311,8 +312,8 @@ def test_both_forms_of_the_kernels_and_any_number_of_threads_grow_the_same_tree(
 
 
 def test_a_level_of_parts_of_rows_worked_out_by_hand(make_recipe):
-    # Known: x 1 a, 1 a, 2 b; a gap: b. D(n, m) = 2nm / (n + m). The known rows gain D(2, 1) = 4/3, and of the gap 2/3
-    # goes to the first side and 1/3 to the second.
+    # Known: x 1 a, 1 a, 2 b; a missing value: b. D(n, m) = 2nm / (n + m). The known rows gain D(2, 1) = 4/3. Of the row
+    # with the missing value, 2/3 goes to the first side and 1/3 to the second.
     values = np.array([[1.0], [1.0], [2.0], [math.nan]])
     tree = grow(
         COLUMNS[:1],

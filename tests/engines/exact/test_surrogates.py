@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from properties import examples
 from treewright import C45Classifier, DecisionTreeClassifier, DecisionTreeRegressor, ID3Classifier
 from treewright.engines.missing_values import SURROGATE
 from treewright.table import read_like
@@ -82,7 +83,7 @@ def best_agreement(column: Column, line, ways, weights) -> float:
     return best
 
 
-def told_by(surrogate: Any, value: float) -> int | None:
+def branch_by(surrogate: Any, value: float) -> int | None:
     """The branch that a surrogate tells, from its tests as a user sees them."""
     for test, branch in zip(surrogate.tests, surrogate.branches, strict=True):
         met = {"in": lambda test=test: value in test.operand, "<=": lambda test=test: value <= test.operand}
@@ -113,7 +114,7 @@ def check_node(node: Node, values, weights, rows: list[int]) -> dict[int, list[i
         share = majority / total
         assert surrogate.adjusted == pytest.approx((surrogate.agreement - share) / (1 - share), abs=1e-9)
         place = [column.name for column in COLUMNS].index(name)
-        agrees = sum(weights[row] for row in known if told_by(surrogate, values[row, place]) == ways[row])
+        agrees = sum(weights[row] for row in known if branch_by(surrogate, values[row, place]) == ways[row])
         assert agrees / total == pytest.approx(surrogate.agreement, abs=1e-9)
     order = [surrogate.agreement for surrogate in node.surrogates]
     assert order == sorted(order, reverse=True)
@@ -121,7 +122,7 @@ def check_node(node: Node, values, weights, rows: list[int]) -> dict[int, list[i
     for row in rows:
         way = ways[row]
         for surrogate in node.surrogates if way is None else ():
-            way = told_by(surrogate, values[row, COLUMNS.index(surrogate.tests[0].column)])
+            way = branch_by(surrogate, values[row, COLUMNS.index(surrogate.tests[0].column)])
             if way is not None:
                 break
         branches[node.missing_branch if way is None else way].append(row)
@@ -131,7 +132,7 @@ def check_node(node: Node, values, weights, rows: list[int]) -> dict[int, list[i
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 def test_surrogates_are_the_best_of_all_and_rows_go_where_they_say(make_recipe, mode):
-    @settings(max_examples=80, deadline=None)
+    @examples(80)
     @given(tables())
     def check(table):
         values, target, weights = table
@@ -151,7 +152,7 @@ def test_surrogates_are_the_best_of_all_and_rows_go_where_they_say(make_recipe, 
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 def test_new_rows_go_where_training_put_the_same_rows(make_recipe, mode):
-    @settings(max_examples=40, deadline=None)
+    @examples(40)
     @given(tables())
     def check(table):
         values, target, weights = table
@@ -165,7 +166,7 @@ def test_new_rows_go_where_training_put_the_same_rows(make_recipe, mode):
     check()
 
 
-def test_a_value_between_those_that_were_judged_is_told_by_the_threshold():
+def test_a_value_between_those_of_training_follows_the_threshold():
     table = {"height": [1, 1, 1, 2, 2, 2, None, None, None], "weight": [0, 0, 0, 10, 10, 10, 4, 6, 4]}
     model = DecisionTreeClassifier(missing="surrogate", max_depth=1).fit(table, list("aaabbbbab"))
     assert str(model.tree_.root.surrogates[0]) == "weight <= 5 (agrees 1.000, adjusted 1.000)"

@@ -14,7 +14,7 @@ from treewright.tree.descent import descend_rows
 CATEGORIES = np.array(["ash", "elm", "fir", "oak", "yew"])
 
 
-def table(n_rows: int, seed: int, gaps: float) -> pd.DataFrame:
+def table(n_rows: int, seed: int, missing_share: float) -> pd.DataFrame:
     random = np.random.default_rng(seed)
     frame = pd.DataFrame(
         {
@@ -23,7 +23,7 @@ def table(n_rows: int, seed: int, gaps: float) -> pd.DataFrame:
             "kind": CATEGORIES[random.integers(0, 5, n_rows)],
         }
     )
-    return frame.mask(random.random(frame.shape) < gaps)
+    return frame.mask(random.random(frame.shape) < missing_share)
 
 
 def impurity(target: np.ndarray, weights: np.ndarray, criterion: str) -> float:
@@ -95,14 +95,14 @@ def check_every_node(model, frame, target, weights, criterion, least=1, exhausti
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("gaps", [0.0, 0.3])
+@pytest.mark.parametrize("missing_share", [0.0, 0.3])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize(
     ("n_classes", "criterion"), [(2, "gini"), (3, "gini"), (2, "information_gain"), (0, "squared_error")]
 )
 @pytest.mark.parametrize("least", [1, 3])
-def test_every_split_is_the_best_of_all(gaps, weighted, n_classes, criterion, least):
-    frame = table(120, seed=n_classes, gaps=gaps)
+def test_every_split_is_the_best_of_all(missing_share, weighted, n_classes, criterion, least):
+    frame = table(120, seed=n_classes, missing_share=missing_share)
     random = np.random.default_rng(7)
     hidden = frame["size"].fillna(0.4).to_numpy() + (frame["kind"] == "elm") + random.normal(size=120)
     target = np.digitize(hidden, [0.3, 1.0][: n_classes - 1]) if n_classes else hidden.round(2)
@@ -118,7 +118,7 @@ def test_every_split_is_the_best_of_all(gaps, weighted, n_classes, criterion, le
 
 @pytest.mark.parametrize("criterion", ["gini", "information_gain"])
 def test_every_split_of_numbers_is_the_best_for_many_classes(criterion):
-    frame = table(150, seed=3, gaps=0.2)[["size", "count"]]
+    frame = table(150, seed=3, missing_share=0.2)[["size", "count"]]
     target = np.random.default_rng(1).integers(0, 5, 150)
     model = RandomForestClassifier(
         n_estimators=1, bootstrap=False, max_features=None, criterion=criterion, random_state=0
@@ -128,7 +128,7 @@ def test_every_split_of_numbers_is_the_best_for_many_classes(criterion):
 
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_a_drawn_split_parts_the_rows_and_gains_no_more_than_the_best(n_classes):
-    frame = table(200, seed=5, gaps=0.2)
+    frame = table(200, seed=5, missing_share=0.2)
     target = np.random.default_rng(2).integers(0, n_classes, 200)
     model = ExtraTreesClassifier(n_estimators=1, max_features=None, random_state=0).fit(frame, target)
     check_every_node(model, frame, target, np.ones(200), "gini", exhaustive=False)
@@ -138,6 +138,7 @@ def test_a_drawn_split_parts_the_rows_and_gains_no_more_than_the_best(n_classes)
     assert (tree.rows[tree.first_child[inner] + 1] > 0).all()
 
 
+@pytest.mark.slow
 def test_drawn_thresholds_are_spread_evenly_over_the_values():
     frame = pd.DataFrame({"x": np.linspace(0.0, 1.0, 201)})
     target = np.random.default_rng(0).integers(0, 2, 201)

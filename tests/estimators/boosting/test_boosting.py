@@ -203,7 +203,7 @@ def test_rounds_are_not_added_to_the_model_of_another_table(learner):
 
 
 @pytest.mark.parametrize("learner", BOTH)
-def test_text_gaps_and_unseen_categories_are_taken_as_they_are(learner):
+def test_text_missing_values_and_unseen_categories_are_taken_as_they_are(learner):
     train, new = mixed_table(1500), mixed_table(600, seed=5)
     model = learner(random_state=0).fit(train[0], target_of(learner, train))
     assert model.score(new[0], target_of(learner, new)) > 0.6

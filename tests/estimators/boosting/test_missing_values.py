@@ -12,8 +12,8 @@ GROWTHS = ("best", "level", "oblivious")
 
 
 @pytest.mark.parametrize("growth", GROWTHS)
-@pytest.mark.parametrize("n_categories", [5, 30, 400])
-def test_unseen_categories_and_gaps_are_answered_like_most_rows(growth, n_categories):
+@pytest.mark.parametrize("n_categories", [5, pytest.param(30, marks=pytest.mark.slow), 400])
+def test_unseen_categories_and_missing_values_are_answered_like_most_rows(growth, n_categories):
     random = np.random.default_rng(n_categories)
     effect, kind, x = (
         random.normal(0, 10, n_categories),
@@ -23,13 +23,13 @@ def test_unseen_categories_and_gaps_are_answered_like_most_rows(growth, n_catego
     y = effect[kind] + x + random.normal(size=4000)
     model = GradientBoostingRegressor(growth=growth, n_estimators=200, random_state=0)
     model.fit({"kind": [f"k{code}" for code in kind], "x": x}, y)
-    unseen, gap = model.predict({"kind": ["never", None], "x": [0.0, 0.0]})
-    assert unseen == gap
-    assert abs(gap - y.mean()) < y.std()
+    unseen, missing = model.predict({"kind": ["never", None], "x": [0.0, 0.0]})
+    assert unseen == missing
+    assert abs(missing - y.mean()) < y.std()
 
 
 @pytest.mark.parametrize("growth", GROWTHS)
-def test_a_gap_in_a_number_that_had_none_is_answered_like_most_rows(growth):
+def test_a_missing_value_in_a_number_that_had_none_is_answered_like_most_rows(growth):
     random = np.random.default_rng(0)
     x, z = random.normal(size=(2, 4000))
     y = 10 * x + z + random.normal(size=4000)
@@ -40,7 +40,7 @@ def test_a_gap_in_a_number_that_had_none_is_answered_like_most_rows(growth):
 
 
 @pytest.mark.parametrize("growth", GROWTHS)
-def test_gaps_go_to_the_heavier_side_of_the_only_split(growth):
+def test_missing_values_go_to_the_heavier_side_of_the_only_split(growth):
     x = np.repeat([1.0, 2.0, 3.0], [20, 20, 10])
     y = np.where(x == 3.0, 5.0, 0.0)
     options = {"growth": growth, "n_estimators": 1, "max_depth": 1, "learning_rate": 1.0, "l2_regularization": 0.0}
@@ -56,6 +56,7 @@ def test_gaps_go_to_the_heavier_side_of_the_only_split(growth):
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by", ["validation", "share"])
 def test_rows_to_judge_by_choose_the_shape_as_well(by):
     """A sum of columns suits oblivious trees; with a given number of rounds and nothing to judge by, none is tried."""

@@ -120,9 +120,9 @@ def test_trees_are_the_same_where_not_all_tallies_can_be_kept(leaves, monkeypatc
     np.testing.assert_array_equal(scarce.leaf_value, whole.leaf_value)
 
 
-@pytest.mark.parametrize("n_columns", [3, 8, 13])
+@pytest.mark.parametrize("n_columns", [3, pytest.param(8, marks=pytest.mark.slow), 13])
 @pytest.mark.parametrize("growth", ["best", "oblivious"])
-@pytest.mark.parametrize("share", [1.0, 0.6])
+@pytest.mark.parametrize("share", [pytest.param(1.0, marks=pytest.mark.slow), 0.6])
 def test_trees_that_are_opened_together_are_those_opened_one_by_one(n_columns, growth, share, monkeypatch):
     random = np.random.default_rng(0)
     n_rows = 20_000
@@ -369,7 +369,7 @@ def test_small_trees_answer_alike_with_and_without_walking(leaves, monkeypatch):
     table = mixed_table(3000)
     model = GradientBoostingClassifier(n_estimators=20, max_leaf_nodes=leaves, min_samples_leaf=1, random_state=0)
     model.fit(table[0], table[1])
-    strange = mixed_table(2000, seed=3, gaps=0.5)[0]
+    strange = mixed_table(2000, seed=3, missing_share=0.5)[0]
     strange.loc[:50, "kind"] = "nobody has seen this"
     by_masks = model.predict_proba(strange)
     monkeypatch.setattr(packed_predict, "MIN_ROWS_FOR_MASKS", 1 << 40)
@@ -501,7 +501,7 @@ def test_rounds_of_another_loss_are_not_added():
         model.set_params(n_estimators=4, loss="poisson").fit(X, y)
 
 
-def test_what_is_wrong_is_told_before_work_begins():
+def test_what_is_wrong_is_reported_before_work_begins():
     X, y = np.random.default_rng(0).normal(size=(60, 2)), np.arange(60.0)
     with pytest.raises(NotFittedError):
         GradientBoostingRegressor().staged_predict(X)
@@ -596,7 +596,7 @@ def test_a_loss_that_is_compiled_already_is_taken_as_it_is():
         (lambda prediction, target: [prediction if prediction > target else {}, 1.0], "ambiguous"),
     ],
 )
-def test_a_loss_that_fails_is_told_in_a_sentence(loss, words):
+def test_a_loss_that_fails_is_reported_in_a_sentence(loss, words):
     with pytest.raises(ValueError, match=words) as caught:
         GradientBoostingRegressor(loss=loss, n_estimators=2).fit({"x": list(range(40))}, np.arange(40.0))
     assert "\n" not in str(caught.value)

@@ -80,7 +80,7 @@ def test_a_leaf_of_equal_targets_answers_just_that_beside_a_huge_one():
 @pytest.mark.parametrize("learner", [RandomForestClassifier, ExtraTreesClassifier])
 @pytest.mark.parametrize("turned", [1, -1])
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_gaps_that_training_did_not_have_go_to_the_heavier_side(learner, turned, n_classes):
+def test_missing_values_that_training_did_not_have_go_to_the_heavier_side(learner, turned, n_classes):
     X = turned * np.arange(100.0)[:, None]
     y = np.where(np.arange(100) < 90, 0, 1 + np.arange(100) % (n_classes - 1))
     model = learner(**{**WHOLE, "max_depth": 1}).fit(X, y)

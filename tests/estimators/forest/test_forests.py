@@ -41,7 +41,7 @@ FORESTS = (RandomForestClassifier, RandomForestRegressor, ExtraTreesClassifier, 
 
 
 @pytest.mark.parametrize("learner", FORESTS)
-@pytest.mark.parametrize("weights", ["none", "badly scaled"])
+@pytest.mark.parametrize("weights", [pytest.param("none", marks=pytest.mark.slow), "badly scaled"])
 def test_the_same_seed_gives_the_same_bits_for_any_number_of_threads(learner, weights):
     table = mixed_table(3000)
     sample_weight = None if weights == "none" else np.random.default_rng(1).lognormal(0.0, 6.0, 3000)
@@ -73,7 +73,7 @@ def test_another_process_grows_the_same_forest():
 
 @pytest.mark.parametrize("learner", FORESTS)
 def test_each_tree_sends_rows_as_the_forest_does(learner):
-    table, new = mixed_table(500), mixed_table(400, seed=9, gaps=0.4)[0]
+    table, new = mixed_table(500), mixed_table(400, seed=9, missing_share=0.4)[0]
     new.loc[::7, "kind"] = "a kind nobody has seen"
     model = learner(n_estimators=5, random_state=0).fit(table[0], target_of(learner, table))
     assert isinstance(model.forest_, Forest)
@@ -417,7 +417,7 @@ def test_a_row_among_the_wrong_class_is_an_outlier():
 
 
 @pytest.mark.parametrize("learner", FORESTS)
-def test_diversity_is_told_of_forests(learner):
+def test_diversity_is_computed_of_forests(learner):
     table = mixed_table(100)
     y = target_of(learner, table)
     model = learner(n_estimators=5, random_state=0).fit(table[0], y)
@@ -474,7 +474,7 @@ def test_auto_draws_more_columns_where_that_errs_clearly_less():
     assert RandomForestClassifier(n_estimators=5).fit(X, parity).shape_.max_features == 3
 
 
-def test_progress_is_told_for_every_tree(monkeypatch):
+def test_progress_is_reported_for_every_tree(monkeypatch):
     seen = []
     lock = threading.Lock()
 

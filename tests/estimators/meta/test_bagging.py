@@ -107,13 +107,13 @@ def test_pasting_all_rows_is_the_estimator_itself(learner):
 @pytest.mark.parametrize("twice", [False, True])
 def test_columns_are_drawn_with_or_without_replacement(size, n_seen, twice):
     X, y, _ = number_table(60)
-    model = BaggingClassifier(n_estimators=60, max_features=size, replace_features=twice, random_state=0).fit(X, y)
+    model = BaggingClassifier(n_estimators=30, max_features=size, replace_features=twice, random_state=0).fit(X, y)
     seen = np.concatenate(model.estimators_features_)
     assert {len(places) for places in model.estimators_features_} == {n_seen}
     assert set(seen.tolist()) == set(range(5))
     repeated = [len(np.unique(places)) < n_seen for places in model.estimators_features_]
     assert any(repeated) == (twice and n_seen > 1)
-    assert [member.n_features_in_ for member in model.estimators_] == [n_seen] * 60
+    assert [member.n_features_in_ for member in model.estimators_] == [n_seen] * 30
 
 
 @pytest.mark.slow
@@ -318,7 +318,7 @@ def test_weights_of_rows_reach_the_members(base):
 
 
 @pytest.mark.parametrize("learner", ALL)
-@pytest.mark.parametrize("weights", ["none", "badly scaled"])
+@pytest.mark.parametrize("weights", [pytest.param("none", marks=pytest.mark.slow), "badly scaled"])
 def test_the_same_seed_gives_the_same_bits_for_any_number_of_threads(learner, weights):
     table = mixed_table(500)
     y = target_of(learner, table)
@@ -438,7 +438,7 @@ def test_a_search_over_trees_can_be_bagged():
 def test_a_class_that_a_bag_misses_gets_no_share_of_its_member(base):
     X = np.arange(12.0)[:, None]
     y = np.array(["common"] * 10 + ["rare"] * 2)
-    model = BaggingClassifier(base, n_estimators=30, max_samples=6, random_state=0).fit(X, y)
+    model = BaggingClassifier(base, n_estimators=12, max_samples=6, random_state=0).fit(X, y)
     one_class = ["rare" not in y[rows] for rows in model.estimators_samples_]
     assert any(one_class)
     assert not all(one_class)
@@ -458,6 +458,7 @@ def test_two_rows_are_enough(learner):
     assert alone.predict({"x": ["only", "new"]}).tolist() == [3, 3]
 
 
+@pytest.mark.slow
 def test_three_hundred_classes():
     random = np.random.default_rng(0)
     y = np.arange(900) % 300
@@ -469,7 +470,7 @@ def test_three_hundred_classes():
 
 
 @pytest.mark.parametrize("base", [None, KNeighborsClassifier()], ids=str)
-def test_unseen_categories_and_gaps_are_answered(base):
+def test_unseen_categories_and_missing_values_are_answered(base):
     frame, y, _ = mixed_table(150)
     model = BaggingClassifier(base, n_estimators=5, random_state=0).fit(frame, y)
     new = pd.DataFrame({"size": [0.1, None], "age": [None, 3.0], "kind": ["baobab", None], "wet": [True, None]})
@@ -560,6 +561,7 @@ def test_random_subspaces_see_all_rows_and_half_of_the_columns():
         np.testing.assert_allclose(answers(model, X), np.mean(by_hand, axis=0), atol=1e-9)
 
 
+@pytest.mark.slow
 def test_bagging_is_about_as_good_as_that_of_scikit_learn():
     X, y = scikit.load_breast_cancer(return_X_y=True)
     ours = cross_val_score(BaggingClassifier(n_estimators=30, random_state=0), X, y, cv=4).mean()
@@ -710,7 +712,7 @@ def test_weights_that_a_member_cannot_take_are_refused():
         model.fit(X, y, sample_weight=0.0)
 
 
-def test_progress_is_told_for_every_member(monkeypatch):
+def test_progress_is_reported_for_every_member(monkeypatch):
     from treewright.estimators.meta import bagging
 
     seen = []

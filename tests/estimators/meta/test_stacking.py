@@ -94,9 +94,9 @@ def test_the_default_set_reads_mixed_tables_of_every_library(library: str) -> No
     table = colours_and_sizes(90)
     classes, numbers = targets_of_colours_and_sizes(table)
     make = FORMS[library]
-    models = [StackingClassifier().fit(one, classes) for one in (table, make(table))]
+    models = [StackingClassifier(cv=2).fit(one, classes) for one in (table, make(table))]
     np.testing.assert_allclose(models[0].predict_proba(NEW), models[1].predict_proba(make(NEW)))
-    regressors = [StackingRegressor(passthrough=True).fit(one, numbers) for one in (table, make(table))]
+    regressors = [StackingRegressor(passthrough=True, cv=2).fit(one, numbers) for one in (table, make(table))]
     np.testing.assert_allclose(regressors[0].predict(NEW), regressors[1].predict(make(NEW)))
 
 
@@ -106,6 +106,7 @@ def test_it_can_be_cross_validated() -> None:
     assert cross_val_score(StackingClassifier(), iris.X, iris.y, cv=3).mean() > 0.9
 
 
+@pytest.mark.slow
 def test_two_rows_and_rare_classes_are_learned() -> None:
     assert StackingClassifier().fit([[1.0], [2.0]], ["a", "b"]).predict([[0.0]]).shape == (1,)
     assert StackingRegressor().fit([[1.0], [2.0]], [1.0, 2.0]).predict([[1.0]]).shape == (1,)

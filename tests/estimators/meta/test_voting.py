@@ -92,6 +92,7 @@ def test_the_default_set_reads_mixed_tables_of_every_library(library: str, votin
     np.testing.assert_allclose(regressors[0].predict(NEW), regressors[1].predict(make(NEW)))
 
 
+@pytest.mark.slow
 def test_votes_of_three_different_kinds_are_better_than_their_mean() -> None:
     orchard = datasets.load_orchard()
     scores = [
@@ -128,6 +129,7 @@ def test_weights_of_rows_reach_members_that_take_them() -> None:
     np.testing.assert_array_equal(uniform.predict(X), VotingClassifier().fit(X[10:], y[10:]).predict(X))
 
 
+@pytest.mark.slow
 def test_two_rows_and_three_hundred_classes_are_learned() -> None:
     assert VotingClassifier().fit([[1.0], [2.0]], ["a", "b"]).predict([[0.0], [3.0]]).tolist() == ["a", "b"]
     assert VotingRegressor().fit([[1.0], [2.0]], [1.0, 2.0]).predict([[1.0]]).shape == (1,)

@@ -58,6 +58,7 @@ def rows_by_leaf(model: Any, X: Any, y: Any, weights: Any = None) -> dict[int, n
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "learner",
     [(CARTClassifier, {}), (DecisionTreeClassifier, {"min_samples_leaf": 50})],

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from properties import examples
 from treewright import (
     C45Classifier,
     CARTClassifier,
@@ -46,11 +47,11 @@ Rows = dict[str, list[Any]]
 
 
 @st.composite
-def tables(draw: st.DrawFn, gaps: bool = True, least_rows: int = 4) -> tuple[Rows, list[str]]:
+def tables(draw: st.DrawFn, with_missing: bool = True, least_rows: int = 4) -> tuple[Rows, list[str]]:
     """A number, a number of few values, a category and a switch, some of them missing; and two or three classes."""
     n_rows = draw(st.integers(least_rows, 30))
     seed = draw(st.integers(0, 2**32 - 1))
-    share = draw(st.sampled_from([0.1, 0.3, 0.6])) if gaps else 0.0
+    share = draw(st.sampled_from([0.1, 0.3, 0.6])) if with_missing else 0.0
     n_classes = draw(st.integers(2, 3))
     random = np.random.default_rng(seed)
     columns = {
@@ -118,7 +119,7 @@ def is_nested(smaller: Tree, larger: Tree) -> bool:
     )
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     tables(),
     st.sampled_from(["fractional", "every_value"]),
@@ -139,7 +140,7 @@ def test_the_parts_of_a_row_add_up_to_the_row(rows, strategy, categorical, crite
     assert below[inner] == pytest.approx(tree.weight[inner], abs=1e-9)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(tables(), st.sampled_from(["fractional", "every_value", "all_branches"]), st.sampled_from(CATEGORICAL))
 def test_rows_land_where_growing_put_them(rows, strategy, categorical):
     table, target = rows
@@ -153,7 +154,7 @@ def test_rows_land_where_growing_put_them(rows, strategy, categorical):
     assert found[leaf] == pytest.approx(tree.distribution[leaf], abs=1e-9)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     tables(),
     st.sampled_from(["fractional", "every_value", "all_branches"]),
@@ -172,7 +173,7 @@ def test_no_part_of_a_row_is_lost_in_other_learners(rows, strategy, learner):
     assert found[leaf] == pytest.approx(tree.distribution[leaf], abs=1e-6)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(tables(), st.sampled_from(CATEGORICAL))
 def test_the_medians_of_a_tree_are_those_of_the_parts_that_end_there(rows, categorical):
     table, _ = rows
@@ -189,7 +190,7 @@ def test_the_medians_of_a_tree_are_those_of_the_parts_that_end_there(rows, categ
         assert tree.impurity[node] * tree.weight[node] == pytest.approx(min(distances.values()), abs=1e-9)
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(tables(), st.sampled_from(["fractional", "every_value"]))
 def test_rows_of_a_regression_tree_land_where_growing_put_them(rows, strategy):
     table, _ = rows
@@ -212,9 +213,9 @@ MANY_LEARNERS = (
 )
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(tables(), st.sampled_from(NO_FILLING), st.sampled_from(MANY_LEARNERS))
-def test_a_column_of_nothing_but_gaps_changes_nothing(rows, strategy, learner):
+def test_a_column_of_nothing_but_missing_values_changes_nothing(rows, strategy, learner):
     table, target = rows
     learner.set_params(missing=strategy)
     without = learner.fit(table, target).tree_
@@ -226,9 +227,9 @@ def test_a_column_of_nothing_but_gaps_changes_nothing(rows, strategy, learner):
         assert with_it.to_dict() == without.to_dict()
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(tables(), st.integers(0, 4))
-def test_a_column_of_nothing_but_gaps_changes_nothing_in_c45(rows, place):
+def test_a_column_of_nothing_but_missing_values_changes_nothing_in_c45(rows, place):
     table, target = rows
     without = C45Classifier(min_samples_leaf=1).fit(table, target)
     names = list(table)
@@ -238,9 +239,13 @@ def test_a_column_of_nothing_but_gaps_changes_nothing_in_c45(rows, place):
     assert with_it.tree_.to_dict() == without.tree_.to_dict()
 
 
-@settings(max_examples=40)
-@given(tables(gaps=False), st.sampled_from(CATEGORICAL), st.sampled_from(["gini", "information_gain", "gain_ratio"]))
-def test_without_gaps_all_strategies_grow_the_same_tree(rows, categorical, criterion):
+@examples(40)
+@given(
+    tables(with_missing=False),
+    st.sampled_from(CATEGORICAL),
+    st.sampled_from(["gini", "information_gain", "gain_ratio"]),
+)
+def test_without_missing_values_all_strategies_grow_the_same_tree(rows, categorical, criterion):
     table, target = rows
     models = {
         strategy: DecisionTreeClassifier(missing=strategy, categorical=categorical, criterion=criterion).fit(
@@ -253,9 +258,9 @@ def test_without_gaps_all_strategies_grow_the_same_tree(rows, categorical, crite
         assert np.array_equal(model.predict_proba(table), models["learned"].predict_proba(table))
 
 
-@settings(max_examples=20)
-@given(tables(gaps=False))
-def test_without_gaps_all_strategies_grow_the_same_regression_tree(rows):
+@examples(20)
+@given(tables(with_missing=False))
+def test_without_missing_values_all_strategies_grow_the_same_regression_tree(rows):
     table, _ = rows
     numbers = np.array(table["size"]) * 2.0 + np.array(table["count"])
     models = [DecisionTreeRegressor(missing=strategy).fit(table, numbers) for strategy in STRATEGIES]
@@ -265,9 +270,9 @@ def test_without_gaps_all_strategies_grow_the_same_regression_tree(rows):
 
 
 @pytest.mark.slow
-@settings(max_examples=30)
-@given(tables(gaps=False), st.sampled_from(["subset", "one_vs_rest"]))
-def test_without_gaps_all_strategies_grow_the_same_oblivious_tree(rows, categorical):
+@examples(30)
+@given(tables(with_missing=False), st.sampled_from(["subset", "one_vs_rest"]))
+def test_without_missing_values_all_strategies_grow_the_same_oblivious_tree(rows, categorical):
     table, target = rows
     models = [
         ObliviousTreeClassifier(missing=strategy, categorical=categorical, max_depth=4).fit(table, target)
@@ -304,7 +309,7 @@ def repeat_rows(table: Rows, target: list[str], weights: list[int]) -> tuple[Row
     return {name: [line[row] for row in order] for name, line in table.items()}, [target[row] for row in order]
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(tables(), st.sampled_from(["fractional", "every_value", "all_branches", "learned", "branch"]), st.data())
 def test_a_weight_of_two_is_the_row_twice(rows, strategy, data):
     # A single row is pure, so a least of two rows to split decides nothing as long as rows are whole. Parts of rows
@@ -321,7 +326,7 @@ def test_a_weight_of_two_is_the_row_twice(rows, strategy, data):
     assert repeated.distribution == pytest.approx(weighted.distribution, abs=1e-9)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(tables(least_rows=14), st.data())
 def test_a_weight_of_two_is_the_row_twice_in_c45(rows, data):
     # C4.5 asks for weights, not for rows. Only "too many categories" are a share of the rows, 3 in 10, and so the
@@ -342,13 +347,13 @@ GROWN = (
 )
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(
     tables(least_rows=12),
     st.sampled_from(GROWN),
     st.sampled_from(["cost_complexity", "error_based", "pessimistic", "minimum_description_length", "collapse"]),
 )
-def test_pruning_never_enlarges_a_tree_with_gaps(rows, grown, method):
+def test_pruning_never_enlarges_a_tree_with_missing_values(rows, grown, method):
     table, target = rows
     strategy, learner = grown
     full = learner(missing=strategy, prune=None).fit(table, target)
@@ -360,7 +365,7 @@ def test_pruning_never_enlarges_a_tree_with_gaps(rows, grown, method):
     assert while_fitting.tree_.n_nodes <= full.tree_.n_nodes
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(tables(least_rows=12), st.sampled_from([None, "error_based", "reduced_error"]), st.booleans())
 def test_c45_never_ends_with_more_nodes_than_it_grew(rows, method, raising):
     table, target = rows
@@ -374,13 +379,13 @@ def test_c45_never_ends_with_more_nodes_than_it_grew(rows, method, raising):
     assert learner.predict_proba(table).sum(axis=1) == pytest.approx(1.0, abs=1e-9)
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(
     tables(least_rows=12),
     st.sampled_from(["learned", "fractional", "every_value"]),
     st.sampled_from(["error", "impurity"]),
 )
-def test_trees_with_gaps_are_nested_along_the_price_of_a_leaf(rows, strategy, risk):
+def test_trees_with_missing_values_are_nested_along_the_price_of_a_leaf(rows, strategy, risk):
     table, target = rows
     model = DecisionTreeClassifier(missing=strategy).fit(table, target)
     path = cost_complexity_path(model, risk=risk)
@@ -401,7 +406,7 @@ def wrong_weight(model: Any, table: Rows, target: list[str]) -> float:
     return float(at.fractions[model.tree_.value[at.nodes].argmax(axis=1) != labels_of(model, target)[at.rows]].sum())
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(tables(least_rows=16), st.sampled_from(["learned", "fractional", "every_value", "all_branches", "branch"]))
 def test_reduced_error_pruning_is_never_worse_on_parts_of_rows(rows, strategy):
     # Parts of rows are judged by the leaf they end in; the answer to a whole row joins them and is not what is judged.
@@ -435,8 +440,8 @@ def test_raising_leaves_surrogates_with_their_nodes() -> None:
 @pytest.mark.parametrize("form", ["plain", "compiled"])
 def test_c45_can_ask_whether_there_is_a_value_at_all(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TREEWRIGHT_FORM", form)
-    gap = float("nan")
-    table = {"x": [gap, gap, gap, 5, 5, 5], "z": [1, 2, 3, 1, 2, 3]}
+    missing = float("nan")
+    table = {"x": [missing, missing, missing, 5, 5, 5], "z": [1, 2, 3, 1, 2, 3]}
     model = C45Classifier(missing="branch", prune=None).fit(table, list("pppqqq"))
     assert [str(test) for test in model.tree_.root.tests] == ["x is known", "x is missing"]
 

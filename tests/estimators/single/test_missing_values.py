@@ -59,8 +59,8 @@ def known_only(values: Sequence[Any]) -> Branches:
     return divided(values, lambda row: {} if values[row] is None else {values[row]: Fraction(1)})
 
 
-def gaps_as(values: Sequence[Any], stands_for: Callable[[int], dict[Any, Fraction]]) -> Branches:
-    """The branches when a row with a gap goes down them as the function says, and other rows down their own."""
+def branches_of(values: Sequence[Any], stands_for: Callable[[int], dict[Any, Fraction]]) -> Branches:
+    """The branches when rows with a missing value go down them as the function says, other rows down their own."""
     return divided(values, lambda row: stands_for(row) if values[row] is None else {values[row]: Fraction(1)})
 
 
@@ -93,25 +93,25 @@ def most_common(answer: str | None = None) -> str:
 
 
 def work_out(strategy: str) -> tuple[Fraction, Branches, Fraction]:
-    """By hand: gain of a split by the sky, class weights of its branches, and the share of yes for a gap."""
+    """By hand: gain of a split by the sky, class weights of its branches, and the share of yes for a missing value."""
     if strategy == "learned":
-        tried = {home: gaps_as(SKY, lambda row, home=home: {home: Fraction(1)}) for home in set(SKY) - {None}}
+        tried = {home: branches_of(SKY, lambda row, home=home: {home: Fraction(1)}) for home in set(SKY) - {None}}
         home = max(tried, key=lambda home: gain_of(tried[home]))
         return gain_of(tried[home]), tried[home], yes_in(tried[home][home])
     if strategy in ("fractional", "all_branches"):
         shares = shares_by_weight(SKY)
         whole = strategy == "all_branches"
-        branches = gaps_as(SKY, lambda row: {sky: Fraction(1) if whole else part for sky, part in shares.items()})
+        branches = branches_of(SKY, lambda row: {sky: Fraction(1) if whole else part for sky, part in shares.items()})
         return gain_of_known(SKY), branches, average(branches, shares)
     if strategy == "every_value":
         shares = {sky: Fraction(1, 3) for sky in ("sun", "rain", "fog")}
-        branches = gaps_as(SKY, lambda row: shares)
+        branches = branches_of(SKY, lambda row: shares)
         return gain_of(branches), branches, average(branches, shares)
     if strategy == "branch":
-        branches = gaps_as(SKY, lambda row: {"missing": Fraction(1)})
+        branches = branches_of(SKY, lambda row: {"missing": Fraction(1)})
         return gain_of(branches), branches, yes_in(branches["missing"])
     by_class = strategy == "class_majority"
-    branches = gaps_as(SKY, lambda row: {most_common(PLAY[row] if by_class else None): Fraction(1)})
+    branches = branches_of(SKY, lambda row: {most_common(PLAY[row] if by_class else None): Fraction(1)})
     return gain_of(branches), branches, yes_in(branches[most_common()])
 
 
@@ -163,7 +163,7 @@ def test_the_better_side_of_a_threshold_is_the_one_worked_out_by_hand():
     for cut in (67.5, 72.5, 77.5, 82.5, 87.5, 92.5):
         sides = [None if value is None else value > cut for value in HUMIDITY]
         for home in (False, True):
-            tried[cut, home] = gaps_as(sides, lambda row, home=home: {home: Fraction(1)})
+            tried[cut, home] = branches_of(sides, lambda row, home=home: {home: Fraction(1)})
     cut, home = max(tried, key=lambda split: gain_of(tried[split]))
     assert (cut, home) == (77.5, False)
     text = " ".join(section("learned").split())
@@ -201,13 +201,13 @@ def test_class_majority_takes_ten_groups_along_a_numeric_target():
     target = np.arange(40.0)
     size = np.where(target % 4 == 3, np.nan, 100 * (target // 4))
     model = DecisionTreeRegressor(missing="class_majority").fit({"size": size}, target)
-    # Each group of four rows has one gap, filled with what the other three have: ten pure values, ten leaves.
+    # Each group of four rows has one missing value, imputed with that of the other three: ten pure values, ten leaves.
     assert model.tree_.n_leaves == 10
     assert model.predict({"size": [0.0, 900.0]}).tolist() == [1.5, 37.5]
 
 
 @pytest.mark.parametrize("middle", ["mean", "median"])
-def test_weights_count_in_the_value_that_fills_a_gap(middle):
+def test_weights_count_in_the_imputed_value(middle):
     size, weights = [1.0, 2.0, 10.0, np.nan, 20.0], [1, 1, 3, 1, 1]
     model = DecisionTreeClassifier(missing=("majority", middle)).fit(
         {"size": size}, ["a", "a", "b", "b", "b"], sample_weight=weights
@@ -280,7 +280,7 @@ def make(name: str, strategy: Any) -> Any:
 @pytest.mark.slow
 @pytest.mark.parametrize("strategy", TESTED, ids=str)
 @pytest.mark.parametrize("name", single.__all__)
-def test_every_strategy_learns_from_a_table_with_gaps(name, strategy):
+def test_every_strategy_learns_from_a_table_with_missing_values(name, strategy):
     is_classifier = name.endswith("Classifier")
     frames = [frame[CATEGORICAL] if name == "ID3Classifier" else frame for frame, *_ in (TRAINING, NEW)]
     targets = [rest[0 if is_classifier else 1] for _, *rest in (TRAINING, NEW)]
@@ -336,7 +336,7 @@ def test_every_strategy_goes_with_every_criterion_of_classes(categorical, criter
 @pytest.mark.parametrize("strategy", ["learned", "branch"])
 @pytest.mark.parametrize("values", [[1, 2, 3, 4, 5], [5, 4, 3, 2, 1], list("pqqqq"), list("zqqqq")], ids=str)
 @pytest.mark.parametrize("categorical", ["subset", "multiway"])
-def test_a_gap_where_training_had_none_follows_the_heavier_branch(strategy, values, categorical):
+def test_a_missing_value_where_training_had_none_follows_the_heavier_branch(strategy, values, categorical):
     learner = DecisionTreeClassifier(missing=strategy, categorical=categorical)
     model = learner.fit({"x": values}, ["rare", "common", "common", "common", "common"])
     assert model.predict({"x": [None]}).tolist() == ["common"]
@@ -351,9 +351,9 @@ def test_an_unseen_category_is_answered_as_the_policy_says(strategy):
         model = DecisionTreeClassifier(categorical="multiway", max_depth=1, missing=strategy, unseen=unseen)
         model.fit({"sky": SKY}, PLAY)
         answers[unseen] = model.predict_proba({"sky": ["snow"]})[0, 1]
-        gap = model.predict_proba({"sky": [None]})[0, 1]
+        for_missing = model.predict_proba({"sky": [None]})[0, 1]
         heaviest = max(model.tree_.root.children, key=lambda child: child.weight)
-        expected = {"as_missing": gap, "stop": 0.4, "majority": heaviest.value[1]}
+        expected = {"as_missing": for_missing, "stop": 0.4, "majority": heaviest.value[1]}
         assert answers[unseen] == pytest.approx(expected[unseen], abs=1e-12)
     refusing = DecisionTreeClassifier(missing=strategy, unseen="error").fit(table, PLAY)
     with pytest.raises(ValueError, match=r"unseen is 'error', but column 'sky'.*1 of 1 rows"):

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from properties import examples
 from treewright import OneRClassifier
 from treewright.table import read_like
 from treewright.tree import Tree
@@ -56,7 +57,7 @@ def test_every_value_counts_values_and_not_rows() -> None:
         assert leaves(model.tree_) == pytest.approx(np.array([[4.0, share], [0.0, 3.0 - share]]))
 
 
-def test_a_column_with_many_gaps_does_not_win_by_having_few_rows_to_err_in() -> None:
+def test_a_column_with_many_missing_values_does_not_win_by_having_few_rows_to_err_in() -> None:
     # Both columns make one error among the rows with a value; the first has only three of these.
     table = {
         "rare": ["a", "a", "b", None, None, None, None, None],
@@ -106,28 +107,28 @@ def saved_by(line: list[Any], branch_of: Any, target: list[int], strategy: str) 
     known = [value for value in line if value is not None]
     names = sorted({branch_of(value) for value in known}, key=str)
     branches = {name: Counter[int]() for name in names}
-    gaps = Counter[int]()
+    of_missing = Counter[int]()
     for value, label in zip(line, target, strict=True):
-        (gaps if value is None else branches[branch_of(value)])[label] += 1
+        (of_missing if value is None else branches[branch_of(value)])[label] += 1
     whole = Counter[int]()
     for counts in branches.values():
         whole.update(counts)
     if strategy in LEFT_OUT:
         return wrong(whole) - sum(map(wrong, branches.values()))
-    whole.update(gaps)
+    whole.update(of_missing)
     if strategy == "branch":
-        branches["missing"] = gaps
+        branches["missing"] = of_missing
     elif strategy == "learned":
         tried = []
         for name in names:
-            joined = {other: counts + gaps if other == name else counts for other, counts in branches.items()}
+            joined = {other: counts + of_missing if other == name else counts for other, counts in branches.items()}
             tried.append(sum(map(wrong, joined.values())))
         return wrong(whole) - min(tried)
     else:
         values = set(known)
         for name, counts in branches.items():
             share = sum(branch_of(value) == name for value in values) / len(values)
-            for label, count in gaps.items():
+            for label, count in of_missing.items():
                 counts[label] += share * count  # type: ignore[assignment]
     return wrong(whole) - sum(map(wrong, branches.values()))
 
@@ -142,6 +143,7 @@ def intervals_of(line: list[Any], target: list[int]) -> list[float]:
 @pytest.mark.slow
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_the_column_that_saves_the_most_errors_is_asked(strategy: str) -> None:
+    @examples(50)
     @given(tables())
     def check(rows: tuple[dict[str, list[Any]], list[int]]) -> None:
         table, target = rows
@@ -170,6 +172,7 @@ def test_the_column_that_saves_the_most_errors_is_asked(strategy: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_rows_land_where_the_rule_counted_them(strategy: str) -> None:
+    @examples(50)
     @given(tables())
     def check(rows: tuple[dict[str, list[Any]], list[int]]) -> None:
         table, target = rows
@@ -190,7 +193,7 @@ def test_rows_land_where_the_rule_counted_them(strategy: str) -> None:
 
 @pytest.mark.slow
 @given(tables(), st.integers(0, 3), st.sampled_from(STRATEGIES))
-def test_a_column_of_nothing_but_gaps_changes_nothing(
+def test_a_column_of_nothing_but_missing_values_changes_nothing(
     rows: tuple[dict[str, list[Any]], list[int]], place: int, strategy: str
 ) -> None:
     table, target = rows
@@ -205,7 +208,7 @@ def test_a_column_of_nothing_but_gaps_changes_nothing(
 
 @pytest.mark.slow
 @given(tables(), st.sampled_from(STRATEGIES))
-def test_without_gaps_all_strategies_write_the_same_rule(
+def test_without_missing_values_all_strategies_write_the_same_rule(
     rows: tuple[dict[str, list[Any]], list[int]], strategy: str
 ) -> None:
     table, target = rows

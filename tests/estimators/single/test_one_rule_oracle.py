@@ -131,7 +131,7 @@ def conditions(tree: Tree) -> list[str]:
     return [str(test) for node in tree for test in node.tests]
 
 
-def test_gaps_of_a_number_are_a_branch_of_their_own() -> None:
+def test_missing_values_of_a_number_are_a_branch_of_their_own() -> None:
     model = OneRClassifier(min_bucket=2).fit(NUMBERS, ANSWERS)
     assert model.tree_.threshold[0] == np.inf
     assert model.tree_.missing_branch[0] == 1
@@ -140,7 +140,7 @@ def test_gaps_of_a_number_are_a_branch_of_their_own() -> None:
     assert model.predict({"size": [None, 1.0, np.inf]}).tolist() == ["no", "no", "yes"]
 
 
-def test_gaps_of_categories_are_a_branch_of_their_own_that_unseen_ones_join() -> None:
+def test_missing_values_of_categories_are_a_branch_of_their_own_that_unseen_ones_join() -> None:
     model = OneRClassifier().fit(WORDS, ANSWERS)
     assert conditions(model.tree_) == ["size = S", "size = L", "size is missing"]
     assert [str(child) for child in model.tree_.root.children] == ["no (2.0)", "yes (2.0)", "no (3.0/1.0)"]
@@ -148,7 +148,7 @@ def test_gaps_of_categories_are_a_branch_of_their_own_that_unseen_ones_join() ->
     assert model.predict({"size": ["L", None, "XXL"]}).tolist() == ["yes", "no", "no"]
 
 
-def test_a_number_with_one_interval_still_tells_its_gaps_apart() -> None:
+def test_a_number_with_one_interval_still_separates_its_missing_values() -> None:
     model = OneRClassifier().fit({"size": [1.0, 2.0, None, None]}, ["no", "no", "yes", "yes"])
     assert conditions(model.tree_) == ["size is known", "size is missing"]
     assert [child.prediction for child in model.tree_.root.children] == ["no", "yes"]
@@ -156,7 +156,7 @@ def test_a_number_with_one_interval_still_tells_its_gaps_apart() -> None:
 
 @pytest.mark.parametrize("table", [NUMBERS, WORDS], ids=["numbers", "words"])
 @pytest.mark.parametrize("missing", ["majority", ("majority", "mean"), "class_majority", "model"])
-def test_gaps_that_are_filled_get_no_branch(table: Any, missing: Any) -> None:
+def test_missing_values_that_are_imputed_get_no_branch(table: Any, missing: Any) -> None:
     model = OneRClassifier(min_bucket=2, missing=missing).fit(table, ANSWERS)
     assert conditions(model.tree_)
     assert not any("missing" in condition for condition in conditions(model.tree_))
@@ -164,7 +164,7 @@ def test_gaps_that_are_filled_get_no_branch(table: Any, missing: Any) -> None:
     assert set(model.predict({"size": [None]})) <= {"no", "yes"}
 
 
-def test_gaps_can_be_refused() -> None:
+def test_missing_values_can_be_refused() -> None:
     learner = OneRClassifier(missing="error")
     with pytest.raises(ValueError, match=r"of 7 rows some have no value in: 'size' \(3\)"):
         learner.fit(NUMBERS, ANSWERS)

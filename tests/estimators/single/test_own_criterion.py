@@ -80,7 +80,7 @@ def gamma_deviance(weight, mean, variance):
     return math.log(mean)
 
 
-def table(n_rows=400, seed=0, gaps=0.1):
+def table(n_rows=400, seed=0, missing_share=0.1):
     """Wide and narrow numbers, few and many categories, with missing values.
 
     A dict, and two kinds of target, and weights.
@@ -90,8 +90,8 @@ def table(n_rows=400, seed=0, gaps=0.1):
     few, many = random.integers(0, 5, n_rows), random.integers(0, 40, n_rows)
     signal = wide + (few == 1) - (many % 5 == 0) + 0.1 * narrow + 0.7 * random.standard_normal(n_rows)
     for column in (wide, narrow):
-        column[random.random(n_rows) < gaps] = np.nan
-    few_words = [None if random.random() < gaps else f"f{code}" for code in few]
+        column[random.random(n_rows) < missing_share] = np.nan
+    few_words = [None if random.random() < missing_share else f"f{code}" for code in few]
     X = {"wide": wide, "narrow": narrow, "few": few_words, "many": [f"m{code}" for code in many]}
     return X, signal, random.choice([0.5, 1.0, 2.0], n_rows)
 
@@ -118,16 +118,26 @@ def fit_both(learner, function, name, X, y, weights=None, **choices):
     return own.tree_, known.tree_
 
 
-@pytest.fixture(params=["plain", "compiled"])
+@pytest.fixture(params=["plain", pytest.param("compiled", marks=pytest.mark.slow)])
 def form(request, monkeypatch):
+    """Compiling a function takes a second; `in_both_forms` is for the tests that do so in `make test-fast`, too."""
     monkeypatch.setenv("TREEWRIGHT_FORM", request.param)
     return request.param
+
+
+in_both_forms = pytest.mark.parametrize("form", ["plain", "compiled"], indirect=True)
+
+
+@pytest.fixture
+def plain(monkeypatch):
+    """For tests in which the form of the function does not matter."""
+    monkeypatch.setenv("TREEWRIGHT_FORM", "plain")
 
 
 @pytest.fixture
 def n_rows(form):
     """Plain kernels take their time."""
-    return {"plain": 90, "compiled": 500}[form]
+    return {"plain": 60, "compiled": 500}[form]
 
 
 @pytest.mark.slow
@@ -197,7 +207,7 @@ def test_a_deviance_may_leave_out_what_no_split_changes(n_rows):
 @pytest.mark.parametrize("n_classes", [2, 5])
 def test_large_tables_and_many_threads_give_the_tree_of_the_known_criterion(monkeypatch, n_classes):
     monkeypatch.setenv("TREEWRIGHT_FORM", "compiled")
-    X, signal, weights = table(140_000, seed=4, gaps=0.02)
+    X, signal, weights = table(140_000, seed=4, missing_share=0.02)
     y = classes_of(signal, n_classes)
     assert 4 * len(y) >= engine.MIN_CELLS_FOR_THREADS
     choices = {"min_samples_leaf": 20}
@@ -289,8 +299,9 @@ def test_random_choices_follow_the_seed_in_both_forms(monkeypatch):
     )
 
 
+@in_both_forms
 def test_every_learner_with_a_criterion_takes_a_function(form):
-    X, signal, _ = table(120, seed=8)
+    X, signal, _ = table(60 if form == "plain" else 120, seed=8)
     y = classes_of(signal, 2)
     for learner, choices in [
         (CARTClassifier, {"ccp_alpha": 0.0}),
@@ -313,8 +324,8 @@ def test_cart_prunes_by_ones_own_impurity(form):
     assert_same_tree(own.tree_, known.tree_)
 
 
-def test_the_pruning_path_is_told_in_ones_own_impurity():
-    X, signal, _ = table(120, seed=10)
+def test_the_pruning_path_is_in_the_impurity_of_the_function(plain):
+    X, signal, _ = table(60, seed=10)
     y = classes_of(signal, 3)
     model = DecisionTreeClassifier(criterion=tsallis).fit(X, y)
     path = cost_complexity_path(model, risk="impurity")
@@ -326,7 +337,7 @@ def test_the_pruning_path_is_told_in_ones_own_impurity():
         assert risk == pytest.approx(path.risks[list(path.ccp_alphas).index(ccp_alpha)])
 
 
-def test_negative_impurities_can_be_pruned_by():
+def test_negative_impurities_can_be_pruned_by(plain):
     X, signal, _ = table(120, seed=11)
     counts = np.random.default_rng(3).poisson(np.exp(0.5 * signal)) + 1.0
     own, known = fit_both(DecisionTreeRegressor, poisson_but_for_a_constant, "poisson", X, counts, min_samples_leaf=2)
@@ -335,6 +346,7 @@ def test_negative_impurities_can_be_pruned_by():
     np.testing.assert_allclose(paths[0].ccp_alphas, paths[1].ccp_alphas, atol=1e-12)
 
 
+@in_both_forms
 def test_impurity_and_gain_are_what_the_function_says(form):
     X, signal, weights = table(200, seed=12)
     y = classes_of(signal, 3)
@@ -419,7 +431,7 @@ def test_a_change_of_what_a_comprehension_names_is_noticed(form, monkeypatch):
     assert_same_tree(trees[1], DecisionTreeClassifier(criterion="gini").fit(X, y).tree_)
 
 
-def test_a_function_that_cannot_be_compiled_is_called_as_it_is_and_that_is_told(monkeypatch):
+def test_a_function_that_cannot_be_compiled_is_called_as_it_is_with_a_warning(monkeypatch):
     monkeypatch.setenv("TREEWRIGHT_FORM", "compiled")
     seen = []
 
@@ -435,6 +447,7 @@ def test_a_function_that_cannot_be_compiled_is_called_as_it_is_and_that_is_told(
     assert_same_tree(own.tree_, DecisionTreeClassifier().fit(X, y).tree_)
 
 
+@pytest.mark.slow
 def test_anything_callable_will_do(form):
     class Power:
         def __init__(self, q):
@@ -543,13 +556,14 @@ def fails_late(weights):
 
 
 @pytest.mark.slow
-def test_of_many_cuts_the_first_that_fails_is_told(monkeypatch):
+def test_of_many_cuts_the_first_that_fails_is_reported(monkeypatch):
     monkeypatch.setenv("TREEWRIGHT_FORM", "compiled")
     x = np.arange(2000.0)
     with pytest.raises(ValueError, match=r"RuntimeError \(seven hundred\) for the class weights \[700, 0\]"):
         DecisionTreeClassifier(criterion=fails_late).fit({"x": x}, x >= 1000)
 
 
+@in_both_forms
 def test_a_function_of_numbers_that_fails_is_refused_in_one_sentence(form):
     message = (
         r"criterion 'gamma_deviance' raises ValueError \(.*\) for the weight 1, mean 0 and variance 0; "
@@ -609,7 +623,7 @@ def test_a_model_with_a_function_can_be_cloned_and_pickled():
     assert cross_val_score(model, X, np.asarray(iris.y), cv=3).min() > 0.85
 
 
-def test_a_tree_with_a_lambda_can_be_pickled_by_itself():
+def test_a_tree_with_a_lambda_can_be_pickled_by_itself(plain):
     model = DecisionTreeClassifier(criterion=lambda w: 1 - ((w / w.sum()) ** 2).sum(), max_depth=2)
     tree = model.fit({"x": [1, 2, 3, 4]}, ["a", "a", "b", "b"]).tree_
     again = pickle.loads(pickle.dumps(tree))
@@ -617,7 +631,7 @@ def test_a_tree_with_a_lambda_can_be_pickled_by_itself():
     assert again.own_criterion == "<lambda>"
 
 
-def test_text_and_dicts_name_the_function(capsys):
+def test_text_and_dicts_name_the_function(plain, capsys):
     X, y = {"x": [1, 2, 3, 4]}, ["a", "a", "b", "b"]
     model = DecisionTreeClassifier(criterion=tsallis).fit(X, y)
     show(model)

@@ -107,7 +107,7 @@ def test_c45_prefers_the_gain_ratio_to_the_gain() -> None:
     ]
 
 
-def test_c45_keeps_two_rows_in_a_branch_unless_told_otherwise() -> None:
+def test_c45_keeps_two_rows_in_a_branch_by_default() -> None:
     table, target = words_and_numbers()
     assert C45Classifier().fit(table, target).get_n_leaves() <= (
         C45Classifier(min_samples_leaf=1).fit(table, target).get_n_leaves()
@@ -436,7 +436,9 @@ def test_making_a_learner_does_not_load_numba() -> None:
     assert "numba" not in loaded
 
 
-@pytest.mark.parametrize("criterion", ["poisson", "sdr", lambda weight, mean, variance: variance])
+@pytest.mark.parametrize(
+    "criterion", ["poisson", "sdr", pytest.param(lambda weight, mean, variance: variance, marks=pytest.mark.slow)]
+)
 def test_of_two_columns_that_mirror_each_other_the_first_is_asked(monkeypatch, criterion):
     """Sums in another order differ in their last bits, which must not decide."""
     monkeypatch.setenv("TREEWRIGHT_FORM", "compiled")

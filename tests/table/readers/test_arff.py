@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 import scipy.io.arff
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from properties import examples
 from treewright.table import Kind, read_frame, read_table
 from treewright.table.readers.arff import read_arff
 
@@ -116,7 +117,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_a_slip_is_told_with_its_line(case):
+def test_a_slip_is_reported_with_its_line(case):
     text, message = BAD[case]
     with pytest.raises(ValueError, match=message):
         parse(text)
@@ -130,7 +131,7 @@ def quoted(text: str) -> str:
 texts = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Zl", "Zp"]) | st.just("\n"), max_size=6)
 
 
-@settings(deadline=None, max_examples=100)
+@examples(100)
 @given(st.data())
 def test_a_table_written_as_arff_reads_back(data):
     domain = data.draw(st.lists(texts, min_size=1, max_size=4, unique=True))

@@ -1,0 +1,14 @@
+"""How many examples a property is tested with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import settings
+
+FULL_MAX_EXAMPLES = settings.get_profile("full").max_examples
+
+
+def examples(count: int, **choices: Any) -> settings:
+    """Test a property with `count` examples, and with proportionally fewer in the profile of `make test-fast`."""
+    return settings(max_examples=max(1, count * settings.default.max_examples // FULL_MAX_EXAMPLES), **choices)
