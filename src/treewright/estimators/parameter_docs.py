@@ -51,8 +51,8 @@ n_estimators [forest] : int or "auto"
     Number of trees. "auto" is 500 for small tables and 100 for large ones. More trees take time, but do not overfit.
 n_estimators [boosting] : int or "auto"
     Number of boosting rounds. "auto" chooses it by early stopping on a validation set and then fits all rows with that
-    many rounds. Tables of up to 5,000 rows are validated in five folds. Up to 200,000 rows the tree shape is chosen as
-    well.
+    many rounds; with more than 20,000 rows the validated trees are kept. Tables of up to 5,000 rows are validated in
+    five folds. Up to 200,000 rows the tree shape is chosen as well. Give a number for a quick fit.
 n_estimators [adaboost] : int
     Largest number of members. Boosting ends early with a member that makes no error or is no better than guessing.
     Raise it together with a lower `learning_rate`.

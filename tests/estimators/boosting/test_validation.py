@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from treewright import GradientBoostingClassifier, GradientBoostingRegressor
+from treewright.estimators.boosting.rounds import Rows, hold_out, spread_rows
 
 
 def noisy(n_classes: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -126,3 +128,54 @@ def test_a_metric_that_is_not_known_is_refused(wrong: Any) -> None:
     X, y = noisy(2)
     with pytest.raises(ValueError, match="eval_metric"):
         GradientBoostingClassifier(n_estimators=2, eval_metric=wrong).fit(X, y)
+
+
+def whole_numbers(n_rows: int = 800) -> tuple[np.ndarray, np.ndarray]:
+    """Columns of few values, which are binned alike in all rows and in most of them."""
+    random = np.random.default_rng(0)
+    X = random.integers(0, 8, (n_rows, 5)).astype(float)
+    return X, (X[:, 0] + X[:, 1] * (X[:, 2] > 3) + random.normal(0.0, 3.0, n_rows) > 6.0).astype(int)
+
+
+def test_a_large_table_keeps_the_trees_of_its_validation(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("treewright.estimators.boosting.learners.MOST_ROWS_TO_REFIT", 500)
+    X, y = whole_numbers()
+    split = []
+
+    def hold_out(plan: Any, rows: Any) -> Any:
+        split.append(spread_rows(plan, rows, 40))
+        return rows.split(*split[0])
+
+    monkeypatch.setattr("treewright.estimators.boosting.learners.hold_out", hold_out)
+    model = GradientBoostingClassifier(random_state=0).fit(X, y)
+    (kept, held_out) = split[0]
+    shape = model.shape_
+    again = GradientBoostingClassifier(
+        growth=shape.growth,
+        min_samples_leaf=shape.min_samples_leaf,
+        subsample=shape.subsample,
+        max_features=shape.node_share,
+        learning_rate=shape.learning_rate,
+        random_state=0,
+    ).fit(X[kept], y[kept], X_val=X[held_out], y_val=y[held_out])
+    assert model.n_estimators_ == again.n_estimators_ == model.best_iteration_
+    np.testing.assert_array_equal(model.predict_proba(X), again.predict_proba(X))
+    assert model.best_score_ == pytest.approx(log_loss(y[held_out], model.predict_proba(X[held_out])))
+
+
+def test_a_large_table_holds_out_a_twentieth_with_the_same_classes() -> None:
+    plan = SimpleNamespace(seed=3)
+    targets = np.repeat([0.0, 1.0], [30_000, 10_000])
+    rows = Rows(np.zeros((1, 40_000), np.uint8), targets, np.ones(40_000))
+    training, validation = hold_out(plan, rows)
+    assert (len(training), len(validation)) == (38_000, 2_000)
+    assert validation.targets.mean() == pytest.approx(0.25, abs=0.001)
+
+
+@pytest.mark.parametrize("options", [{"validation_fraction": 0.2}, {"n_estimators": 20}])
+def test_what_the_user_asks_for_is_not_replaced(monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]) -> None:
+    X, y = whole_numbers()
+    usual = GradientBoostingClassifier(random_state=0, **options).fit(X, y)
+    monkeypatch.setattr("treewright.estimators.boosting.learners.MOST_ROWS_TO_REFIT", 500)
+    large = GradientBoostingClassifier(random_state=0, **options).fit(X, y)
+    np.testing.assert_array_equal(usual.predict_proba(X), large.predict_proba(X))

@@ -25,7 +25,17 @@ from treewright.estimators.boosting.options import (
     read_start,
     read_targets,
 )
-from treewright.estimators.boosting.rounds import Boosted, BoostPlan, Rows, boost_best, choose_plan, no_curves
+from treewright.estimators.boosting.rounds import (
+    MOST_ROWS_TO_REFIT,
+    Boosted,
+    BoostPlan,
+    Rows,
+    boost_best,
+    choose_plan,
+    choose_plan_on_sample,
+    hold_out,
+    no_curves,
+)
 from treewright.estimators.boosting.shapes import (
     LEAST_FALL,
     BoostShape,
@@ -331,6 +341,11 @@ class Boosting(TableLearner):
         """Choose the learning rate and the number of rounds, and boost; returns also the initial score."""
         if earlier:
             plan = take_shape(plan, self.shape_, self)
+        plans = None
+        if validation is None and not earlier and self._keeps_validation(rows):
+            plan = self._choose_shape(plan, rows)
+            plans = [plan]
+            rows, validation = hold_out(plan, rows)
         n_rounds, plan, curves = self._choose_rounds(plan, rows, has_validation_set=validation is not None)
         initial = rows.begin(plan.loss)
         initial = self.initial_ if earlier else initial
@@ -348,7 +363,8 @@ class Boosting(TableLearner):
             curves = self._curves
         if first == n_rounds:
             return plan, Boosted([[] for _ in earlier], curves), initial
-        plans = self._shapes(plan, len(rows)) if validation is not None and not earlier else [plan]
+        if plans is None:
+            plans = self._shapes(plan, len(rows)) if validation is not None and not earlier else [plan]
         start = np.zeros_like(initial) if earlier else initial
         with follow("boosting", len(plans) * (n_rounds - first), self.progress) as tick:
             plan, found = boost_best(
@@ -365,6 +381,20 @@ class Boosting(TableLearner):
             return plan, replace(found, curves=curves), initial
         found = found.up_to_best(at_least=0 if earlier else 1)
         return plan, replace(found, curves=np.hstack([curves[:, :first], found.curves])), initial
+
+    def _keeps_validation(self, rows: Rows) -> bool:
+        """Whether the model keeps the trees of the validation that chooses the number of rounds.
+
+        A small table is boosted again with all rows. So is one whose codes depend on the targets of the training rows.
+        """
+        is_chosen = is_auto(self.n_estimators) and self.validation_fraction is None
+        return is_chosen and len(rows) > MOST_ROWS_TO_REFIT and rows.code_apart is None
+
+    def _choose_shape(self, plan: BoostPlan, rows: Rows) -> BoostPlan:
+        """The shape that "auto" means for a large table, by trials on a sample of its rows."""
+        plans = [replace(each, least_fall=LEAST_FALL) for each in self._shapes(plan, len(rows))]
+        with follow("choosing the shape of the trees", None, self.progress) as tick:
+            return choose_plan_on_sample(plans, rows, MOST_ROUNDS, tick)
 
     def _shapes(self, plan: BoostPlan, n_rows: int) -> list[BoostPlan]:
         """The plans among which the validation loss chooses."""

@@ -26,6 +26,13 @@ FOLDS = 5
 MOST_ROWS_FOR_FOLDS = 5_000
 VALIDATION_FRACTION, MOST_VALIDATION_ROWS = 0.1, 20_000
 
+# Larger tables keep the trees of their validation, instead of boosting again with all rows, and try shapes on a sample.
+MOST_ROWS_TO_REFIT = 20_000
+KEPT_VALIDATION_FRACTION = 0.05
+SAMPLE_FRACTION, MOST_SAMPLE_ROWS, SAMPLE_VALIDATION_FRACTION = 0.5, 30_000, 0.1
+# Trials on a sample take fewer and larger steps.
+SAMPLE_RATE_FACTOR, SAMPLE_ROUNDS_NO_CHANGE = 3.0, 17
+
 # Codes times outputs from which on folds are boosted by several threads at once.
 MIN_WORK_FOR_THREADS = 1 << 13
 
@@ -368,6 +375,31 @@ def choose_plan(
     return int(np.argmin(mean[0])) + 1, plans[best], mean
 
 
+def choose_plan_on_sample(plans: list[BoostPlan], rows: Rows, most: int, tick: Tick) -> BoostPlan:
+    """The plan with the least validation loss on a sample of the rows."""
+    if len(plans) == 1:
+        return plans[0]
+    size = min(round(SAMPLE_FRACTION * len(rows)), MOST_SAMPLE_ROWS)
+    sample = rows.take(spread_rows(plans[0], rows, size)[1])
+    split = validation_splits(plans[0], sample, SAMPLE_VALIDATION_FRACTION)[0]
+    trials = [hasten(plan) for plan in plans]
+    fewer = max(round(most / SAMPLE_RATE_FACTOR), 1)
+    curves = validate_plans([(trial, split) for trial in trials], sample, fewer, tick)
+    return plans[min(range(len(plans)), key=lambda place: curves[place][0].min(initial=np.inf))]
+
+
+def hasten(plan: BoostPlan) -> BoostPlan:
+    """The plan with larger steps, for a trial."""
+    recipe = replace(plan.recipe, learning_rate=min(SAMPLE_RATE_FACTOR * plan.recipe.learning_rate, 1.0))
+    return replace(plan, recipe=recipe, n_iter_no_change=min(plan.n_iter_no_change, SAMPLE_ROUNDS_NO_CHANGE))
+
+
+def hold_out(plan: BoostPlan, rows: Rows) -> tuple[Rows, Rows]:
+    """The training rows and the validation set of a table that keeps the trees of its validation."""
+    size = min(round(KEPT_VALIDATION_FRACTION * len(rows)), MOST_VALIDATION_ROWS)
+    return rows.split(*spread_rows(plan, rows, size))
+
+
 def mean_curves(curves: list[np.ndarray]) -> np.ndarray:
     """The mean of each figure after each round; a fold that stopped early counts with its last figures."""
     length = max(each.shape[1] for each in curves)
@@ -417,17 +449,25 @@ def validate_plans(
 
 
 def validation_splits(plan: BoostPlan, rows: Rows, share: float | None) -> list[tuple[np.ndarray, np.ndarray]]:
-    """The training rows and the validation rows, once or for each fold."""
-    n_rows = len(rows)
-    order = np.random.default_rng(plan.seed & 0xFFFFFFFF).permutation(n_rows)
-    # Neighbours in the order of their targets go to different folds.
-    if rows.targets.ndim == 1:
-        order = order[np.argsort(rows.targets[order], kind="stable")]
+    """The training rows and the validation rows, once or for each fold; neighbours by target go to different folds."""
+    n_rows, order = len(rows), order_by_target(plan, rows)
     if share is not None:
-        size = min(max(1, round(share * n_rows)), n_rows - 1)
-        places = [np.linspace(0, n_rows - 1, size).round().astype(np.intp)]
-    elif n_rows <= MOST_ROWS_FOR_FOLDS:
+        return [spread_rows(plan, rows, min(max(1, round(share * n_rows)), n_rows - 1))]
+    if n_rows <= MOST_ROWS_FOR_FOLDS:
         places = [np.arange(fold, n_rows, FOLDS) for fold in range(FOLDS)]
     else:
         places = [np.arange(0, n_rows, max(round(1.0 / VALIDATION_FRACTION), -(-n_rows // MOST_VALIDATION_ROWS)))]
     return [(np.sort(np.delete(order, held_out)), np.sort(order[held_out])) for held_out in places]
+
+
+def order_by_target(plan: BoostPlan, rows: Rows) -> np.ndarray:
+    """The rows in random order; those of one target in the order of the target, rows of equal targets at random."""
+    order = np.random.default_rng(plan.seed & 0xFFFFFFFF).permutation(len(rows))
+    return order[np.argsort(rows.targets[order], kind="stable")] if rows.targets.ndim == 1 else order
+
+
+def spread_rows(plan: BoostPlan, rows: Rows, size: int) -> tuple[np.ndarray, np.ndarray]:
+    """The other rows, and a sample of this size that is spread evenly over the targets."""
+    order = order_by_target(plan, rows)
+    places = np.linspace(0, len(rows) - 1, size).round().astype(np.intp)
+    return np.sort(np.delete(order, places)), np.sort(order[places])
