@@ -4,7 +4,7 @@ PIP := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check
 READY := $(VENV)/.ready
 BENCH_READY := $(VENV)/.bench-ready
 
-.PHONY: help kernels demo test test-fast test-jit lint bench-trees bench-missing bench-forests bench-boosting bench-busy bench-start \
+.PHONY: help kernels demo test test-fast test-jit lint bench-trees bench-missing bench-forests bench-boosting bench-busy bench-start bench-defaults \
 	bench-accuracy bench-forest-accuracy bench-boosting-accuracy clean
 
 help:
@@ -15,6 +15,7 @@ help:
 	@echo "make test-jit                 run a part of the tests with kernels that Numba compiles at run time"
 	@echo "make lint                     check style, format and types"
 	@echo "make bench-start              time from process start to first prediction, from a wheel; about 10 minutes"
+	@echo "make bench-defaults           compare the defaults of trees, forests and boosting: seconds and score"
 	@echo "make bench-trees              compare the speed of single trees with other libraries"
 	@echo "make bench-missing            time growth with missing values, and pruning"
 	@echo "make bench-forests            compare the speed of forests; about 5 minutes"
@@ -61,6 +62,9 @@ bench-boosting: $(BENCH_READY) kernels
 
 bench-start: $(READY)
 	$(VENV)/bin/python benchmarks/start.py
+
+bench-defaults: $(BENCH_READY) kernels
+	$(VENV)/bin/python benchmarks/defaults.py
 
 bench-busy: $(BENCH_READY) kernels
 	$(VENV)/bin/python benchmarks/busy.py

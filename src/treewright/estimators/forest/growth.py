@@ -25,7 +25,7 @@ from treewright.estimators.missing_values import refuse_missing
 from treewright.estimators.parameters import Plan
 from treewright.estimators.single.specification import TreeSpec
 from treewright.runtime.forms import choose_compiled_form
-from treewright.runtime.progress import follow, interruptible
+from treewright.runtime.progress import Tick, follow, interruptible
 from treewright.runtime.threads import run_interruptibly, usable_threads
 from treewright.tree.forest import Forest
 from treewright.tree.tree_list import TreeList
@@ -34,6 +34,8 @@ from treewright.tree.tree_list import TreeList
 # usual shape gives way to one that is better by so many standard errors.
 MOST_ROWS_TO_TRY = 10_000
 TRIAL_TREES = 50
+# After the first trees of a trial, only the usual shape and so many that seem better go on.
+FIRST_TRIAL_TREES, MOST_IN_SECOND_TRIAL = 15, 2
 LEAST_CERTAINTY = 2.0
 TRIAL_STREAM = 0x1B873593
 
@@ -95,14 +97,26 @@ def choose_shape(
         return shapes[0]
     trial = replace(plan, bagging=Bagging(n_rows), seed=plan.seed ^ TRIAL_STREAM)
     bags = bags_of(trial, TRIAL_TREES, n_rows)
-    losses = []
-    with follow("trying shapes of trees", len(shapes) * TRIAL_TREES, progress) as tick:
-        for shape in shapes:
-            forest = grow_on_bins(training, table, shape.of(trial), range(TRIAL_TREES), tick)
-            losses.append(losses_out_of_bag(forest, training, table, bags, plan.n_jobs))
-    advantages = [certainty_of_gain(losses[0] - loss) for loss in losses]
-    best = int(np.argmax(advantages))
-    return shapes[best] if advantages[best] > LEAST_CERTAINTY else shapes[0]
+    grown: dict[Shape, Forest] = {}
+
+    def advantages(candidates: Sequence[Shape], first: int, last: int, tick: Tick) -> list[float]:
+        """How surely each candidate errs less than the first one, by its trees up to `last`."""
+        losses = []
+        for shape in candidates:
+            forest = grow_on_bins(training, table, shape.of(trial), range(first, last), tick)
+            grown[shape] = grown[shape].with_more(forest) if shape in grown else forest
+            losses.append(losses_out_of_bag(grown[shape], training, table, bags[:last], plan.n_jobs))
+        return [certainty_of_gain(losses[0] - loss) for loss in losses]
+
+    with follow("trying shapes of trees", None, progress) as tick:
+        found = advantages(shapes, 0, FIRST_TRIAL_TREES, tick)
+        promising = [place for place in np.argsort(-np.array(found))[:MOST_IN_SECOND_TRIAL] if found[place] > 0.0]
+        if not promising:
+            return shapes[0]
+        candidates = [shapes[0], *(shapes[place] for place in promising)]
+        found = advantages(candidates, FIRST_TRIAL_TREES, TRIAL_TREES, tick)
+    best = int(np.argmax(found))
+    return candidates[best] if found[best] > LEAST_CERTAINTY else shapes[0]
 
 
 def losses_out_of_bag(
