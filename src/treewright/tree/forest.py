@@ -205,11 +205,17 @@ class Forest:
         With `bags`, only the trees that were grown without the row predict it; NaN if there is none.
         """
         sums, n_predictions = self._add_up(codes, majority, bags, n_jobs)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            means = sums / n_predictions[:, None]
-        if self.target.is_classes and not len(self.leaf_end):
-            return np.column_stack([1.0 - means[:, 0], means[:, 0]])
-        return means
+        if bags is None:
+            means = sums / len(self)
+        else:
+            with np.errstate(invalid="ignore", divide="ignore"):
+                means = sums / n_predictions[:, None]
+        if not self.target.is_classes or len(self.leaf_end):
+            return means
+        both = np.empty((len(means), 2))
+        np.subtract(1.0, means[:, 0], out=both[:, 0])
+        both[:, 1] = means[:, 0]
+        return both
 
     def predictions_of_trees(self, codes: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
         """Return the predictions of every tree for each encoded row: trees, rows, and class shares or one number."""

@@ -8,7 +8,7 @@ import pytest
 
 from treewright import GradientBoostingRegressor, RandomForestClassifier, RandomForestRegressor
 from treewright.engines.packed import predict as packed_predict
-from treewright.engines.packed.predict import rows_of_tiles, sum_predictions
+from treewright.engines.packed.predict import FEW_ROWS, rows_of_tiles, sum_predictions
 from treewright.engines.packed.tiles import GROUP, TILE
 from treewright.engines.packed.walk import CHILD_SHIFT, IS_LEAF, IS_SET, MOVED_UP
 from treewright.runtime.forms import choose_compiled_form
@@ -105,7 +105,9 @@ def test_the_tables_send_missing_values_to_both_sides():
 
 
 @pytest.mark.parametrize("name", FORESTS)
-@pytest.mark.parametrize("n_rows", [1, 2, GROUP - 1, GROUP, GROUP + 1, TILE - 1, TILE, TILE + 1, 2 * TILE + 3])
+@pytest.mark.parametrize(
+    "n_rows", [1, 2, FEW_ROWS, FEW_ROWS + 1, GROUP - 1, GROUP + 1, TILE - 1, TILE, TILE + 1, 2 * TILE + 3]
+)
 def test_any_number_of_rows_gets_the_sums_of_a_plain_walk(name, n_rows):
     forest, rows = FORESTS[name], new_rows(n_rows)
     for majority in (False, True):

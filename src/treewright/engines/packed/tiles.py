@@ -31,7 +31,7 @@ TILE = 128
 
 # Rows, or trees of one row, that take a step at the same time. More of them hide more of the latency of memory, but all
 # of them take as many steps as the slowest.
-GROUP = 8
+GROUP = 16
 
 # Steps between two checks whether all rows of a group are at a leaf.
 STEPS = 4
@@ -83,20 +83,51 @@ def next_place(word, tiles, row):
 
 @kernel
 def walk_group(tile_nodes, root, tiles, row, at, first):
-    """Send the rows of a group down one tree, and write the places of their leaves from at[first] on."""
-    for k in range(first, first + _AT_ONCE):
-        at[k] = np.uint32(0)
+    """Send the rows of a group down one tree, and write the places of their leaves from at[first] on.
+
+    The places are variables rather than an array, so that they can remain in registers. This saves a fifth of the time.
+    """
+    a = b = c = d = e = f = g = h = _ZERO
+    i = j = k = m = n = o = p = q = _ZERO
     arrived = _ZERO
-    while arrived == _ZERO:
-        for _ in range(STEPS - 1):
-            for k in range(_AT_ONCE):
-                word = tile_nodes[root + np.uint64(at[first + k])]
-                at[first + k] = np.uint32(next_place(word, tiles, row + k))
-        arrived = _AT_LEAF
-        for k in range(_AT_ONCE):
-            word = tile_nodes[root + np.uint64(at[first + k])]
-            arrived &= word
-            at[first + k] = np.uint32(next_place(word, tiles, row + k))
+    while arrived & _AT_LEAF == _ZERO:
+        for _ in range(STEPS):
+            a = next_place(tile_nodes[root + a], tiles, row)
+            b = next_place(tile_nodes[root + b], tiles, row + np.uint64(1))
+            c = next_place(tile_nodes[root + c], tiles, row + np.uint64(2))
+            d = next_place(tile_nodes[root + d], tiles, row + np.uint64(3))
+            e = next_place(tile_nodes[root + e], tiles, row + np.uint64(4))
+            f = next_place(tile_nodes[root + f], tiles, row + np.uint64(5))
+            g = next_place(tile_nodes[root + g], tiles, row + np.uint64(6))
+            h = next_place(tile_nodes[root + h], tiles, row + np.uint64(7))
+            i = next_place(tile_nodes[root + i], tiles, row + np.uint64(8))
+            j = next_place(tile_nodes[root + j], tiles, row + np.uint64(9))
+            k = next_place(tile_nodes[root + k], tiles, row + np.uint64(10))
+            m = next_place(tile_nodes[root + m], tiles, row + np.uint64(11))
+            n = next_place(tile_nodes[root + n], tiles, row + np.uint64(12))
+            o = next_place(tile_nodes[root + o], tiles, row + np.uint64(13))
+            p = next_place(tile_nodes[root + p], tiles, row + np.uint64(14))
+            q = next_place(tile_nodes[root + q], tiles, row + np.uint64(15))
+        arrived = tile_nodes[root + a] & tile_nodes[root + b] & tile_nodes[root + c] & tile_nodes[root + d]
+        arrived &= tile_nodes[root + e] & tile_nodes[root + f] & tile_nodes[root + g] & tile_nodes[root + h]
+        arrived &= tile_nodes[root + i] & tile_nodes[root + j] & tile_nodes[root + k] & tile_nodes[root + m]
+        arrived &= tile_nodes[root + n] & tile_nodes[root + o] & tile_nodes[root + p] & tile_nodes[root + q]
+    at[first] = np.uint32(a)
+    at[first + np.uint64(1)] = np.uint32(b)
+    at[first + np.uint64(2)] = np.uint32(c)
+    at[first + np.uint64(3)] = np.uint32(d)
+    at[first + np.uint64(4)] = np.uint32(e)
+    at[first + np.uint64(5)] = np.uint32(f)
+    at[first + np.uint64(6)] = np.uint32(g)
+    at[first + np.uint64(7)] = np.uint32(h)
+    at[first + np.uint64(8)] = np.uint32(i)
+    at[first + np.uint64(9)] = np.uint32(j)
+    at[first + np.uint64(10)] = np.uint32(k)
+    at[first + np.uint64(11)] = np.uint32(m)
+    at[first + np.uint64(12)] = np.uint32(n)
+    at[first + np.uint64(13)] = np.uint32(o)
+    at[first + np.uint64(14)] = np.uint32(p)
+    at[first + np.uint64(15)] = np.uint32(q)
 
 
 @kernel
