@@ -39,6 +39,10 @@ def test_all_forms_of_a_table_get_the_same_predictions(learner, table):
     expected = by_position.predict_proba(X.tolist())
     for form in (X, np.asfortranarray(X), np.ma.masked_invalid(X), X.astype(">f8"), np.repeat(X, 2, axis=1)[:, ::2]):
         np.testing.assert_array_equal(by_position.predict_proba(form), expected)
+    unaligned = np.frombuffer(b"-" + X.tobytes(), np.uint8)[1:].view(np.float64).reshape(X.shape)
+    assert not unaligned.flags.aligned
+    np.testing.assert_array_equal(by_position.predict_proba(unaligned), expected)
+    np.testing.assert_array_equal(by_position.predict_proba(unaligned[:1]), expected[:1])
     frame = pd.DataFrame(X, columns=NAMES)
     for form in (frame, frame[["c", "a", "b"]], frame.assign(more=1.0), frame.astype(object), frame.to_dict("list")):
         np.testing.assert_array_equal(by_name.predict_proba(form), expected)

@@ -135,7 +135,7 @@ def read_like(
     source = open_source(X)
     places = _places(source, columns, named=named, learner=learner)
     if source.matrix is not None and all(column.is_plain for column in columns):
-        return np.ascontiguousarray(source.matrix, dtype=np.float64)
+        return _in_rows(source.matrix)
     parsed = _chosen("numeric_features", numeric_features, tuple(column.name for column in columns))
     values = np.empty((source.n_rows, len(columns)))
     for j, (column, place) in enumerate(zip(columns, places, strict=True)):
@@ -165,7 +165,12 @@ def matrix_of(X: Any, names: Sequence[str] | None, n_columns: int) -> np.ndarray
         X = X.to_numpy()
     if type(X) is not np.ndarray or X.dtype != np.float64 or X.ndim != 2 or X.shape[1] != n_columns or not len(X):
         return None
-    return np.ascontiguousarray(X, dtype=np.float64)
+    return _in_rows(X)
+
+
+def _in_rows(matrix: np.ndarray) -> np.ndarray:
+    """A matrix as float64, row after row in aligned memory, as machine code needs it; a copy only if it is not."""
+    return np.require(matrix, np.float64, ["C", "A"])
 
 
 def _places(source: Source, columns: tuple[Column, ...], *, named: bool, learner: str) -> Sequence[int]:
