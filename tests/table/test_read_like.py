@@ -8,7 +8,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from treewright.table import read_frame, read_like
+from treewright.table import matrix_of, read_frame, read_like
 
 NAN = float("nan")
 TRAINING = {
@@ -136,3 +136,62 @@ def test_an_array_of_numbers_is_read_row_after_row():
     values = read_like(X, table.columns, named=False)
     assert values.flags.c_contiguous
     np.testing.assert_array_equal(values, X)
+
+
+NUMBERS = read_frame({"a": [1.0, 2.0], "b": [3.0, 4.0]})
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pd.DataFrame({"a": [1.0, NAN], "b": [3.0, -np.inf]}),
+        pd.DataFrame({"a": [1, 2], "b": [3.5, 4.5]}),
+        pd.DataFrame({"a": np.array([1, 2], np.float32), "b": [3.5, NAN]}),
+        pd.DataFrame({"a": pd.Categorical([1.0, 2.0]), "b": pd.Categorical([2.0, NAN])}),
+        pd.DataFrame(np.arange(8.0).reshape(4, 2), columns=["a", "b"])[::2],
+    ],
+)
+def test_a_frame_of_numbers_is_the_same_matrix_as_read_column_by_column(frame):
+    found = matrix_of(frame, ["a", "b"], 2)
+    assert found is not None
+    assert found.flags.c_contiguous
+    np.testing.assert_array_equal(found, read_like(frame, NUMBERS.columns, named=True))
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pd.DataFrame({"b": [1.0], "a": [2.0]}),
+        pd.DataFrame({"a": [1.0], "b": [2.0], "c": [3.0]}),
+        pd.DataFrame({"a": [1.0]}),
+        pd.DataFrame({"a": [], "b": []}),
+        pd.DataFrame({"a": [1.0], "b": ["2"]}),
+        pd.DataFrame({"a": [1.0], "b": [True]}),
+        pd.DataFrame({"a": [1.0], "b": [None]}, dtype=object),
+        pd.DataFrame({"a": [datetime(2024, 1, 1)], "b": [datetime(2024, 1, 2)]}),
+        pl.DataFrame({"a": [1.0], "b": [2.0]}),
+        {"a": [1.0], "b": [2.0]},
+        np.zeros((1, 2)),
+        [[1.0, 2.0]],
+    ],
+)
+def test_any_other_table_is_read_column_by_column(frame):
+    assert matrix_of(frame, ["a", "b"], 2) is None
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.zeros((1, 3)),
+        np.zeros((0, 2)),
+        np.zeros(2),
+        np.zeros((1, 2, 1)),
+        np.zeros((1, 2), np.float32),
+        np.zeros((1, 2), ">f8"),
+        np.zeros((1, 2), object),
+        np.ma.masked_array(np.zeros((1, 2)), mask=[[True, False]]),
+        pd.DataFrame(np.zeros((1, 2))),
+    ],
+)
+def test_an_array_of_another_shape_or_type_is_checked_and_converted(array):
+    assert matrix_of(array, None, 2) is None

@@ -11,8 +11,8 @@ import numpy as np
 
 from treewright.encoding.midpoints import midpoints
 from treewright.runtime.forms import Run
-from treewright.runtime.kernels import entry
-from treewright.runtime.signatures import Bytes, Input, Reals
+from treewright.runtime.kernels import entry, kernel
+from treewright.runtime.signatures import Bytes, Bytes2, Flags, Input, Reals, Reals2, Wholes
 from treewright.runtime.threads import run_parallel
 from treewright.table.column import Column
 
@@ -150,11 +150,13 @@ def _last_of_bins(counts: np.ndarray, n_bins: int) -> np.ndarray:
 
 def code_rows(run: Run, bins: Bins, values: np.ndarray, n_threads: int, *, by_column: bool) -> np.ndarray:
     """Encode a table with one line per column or per row; NaN and negative categories are missing."""
+    cuts = padded_cuts(bins)
+    if not by_column:
+        return code_by_row(run, bins, cuts, values, n_threads)
     n_rows, n_columns = values.shape
-    codes = np.empty((n_columns, n_rows) if by_column else (n_rows, n_columns), np.uint8)
+    codes = np.empty((n_columns, n_rows), np.uint8)
     most = 1 << 14 if values.flags.f_contiguous else ROWS_TURNED
     size = max(1024, min(most, -(-n_rows // max(n_threads, 1))))
-    cuts = [_padded_cuts(bins, column) for column in range(n_columns)]
 
     def code(first: int) -> None:
         last = min(first + size, n_rows)
@@ -162,47 +164,90 @@ def code_rows(run: Run, bins: Bins, values: np.ndarray, n_threads: int, *, by_co
         taken = values[first:last] if values.flags.f_contiguous else np.asfortranarray(values[first:last])
         for column in range(n_columns):
             block = np.ascontiguousarray(taken[:, column], dtype=np.float64)
-            run(code_line)(block, cuts[column], int(bins.n_codes[column]), line)
-            if by_column:
-                codes[column, first:last] = line
-            else:
-                codes[first:last, column] = line
+            own = cuts[column] if bins.is_number[column] else np.empty(0)
+            run(code_line)(block, own, int(bins.n_codes[column]), line)
+            codes[column, first:last] = line
 
     run_parallel(code, range(0, n_rows, size), n_threads)
     return codes
 
 
-def _padded_cuts(bins: Bins, column: int) -> np.ndarray:
-    """Return the cuts of a numeric column, padded with infinity; none for categories."""
-    if not bins.is_number[column]:
-        return np.empty(0)
-    cuts = np.full(256, np.inf)
-    own = bins.cuts[bins.cut_start[column] : bins.cut_start[column + 1]]
-    cuts[: len(own)] = own
+def code_by_row(run: Run, bins: Bins, cuts: np.ndarray, values: np.ndarray, n_threads: int) -> np.ndarray:
+    """Encode a table with one line per row; `cuts` are the `padded_cuts` of the bins."""
+    n_rows = len(values)
+    codes = np.empty(values.shape, np.uint8)
+    size = max(1024, min(ROWS_TURNED, -(-n_rows // max(n_threads, 1))))
+
+    def code(first: int) -> None:
+        rows = np.ascontiguousarray(values[first : first + size], dtype=np.float64)
+        run(code_block)(rows, cuts, bins.is_number, bins.n_codes, codes, first)
+
+    if n_rows <= size:
+        code(0)
+    else:
+        run_parallel(code, range(0, n_rows, size), n_threads)
+    return codes
+
+
+def padded_cuts(bins: Bins) -> np.ndarray:
+    """Return the cuts of each column, padded with infinity to 256."""
+    cuts = np.full((len(bins.n_codes), 256), np.inf)
+    for column, line in enumerate(cuts):
+        own = bins.cuts[bins.cut_start[column] : bins.cut_start[column + 1]]
+        line[: len(own)] = own
     return cuts
 
 
 @entry
 def code_line(numbers: Input[Reals], cuts: Input[Reals], n_codes: int, line: Bytes) -> None:
-    """Write the codes of some rows of one column: numbers by `cuts`, categories (without cuts) unchanged.
-
-    The cuts are padded with infinity to 256. The number of cuts below a value is then found in eight steps without a
-    branch. A binary search that ends early takes eight times as long.
-    """
+    """Write the codes of some rows of one column: numbers by `cuts`, categories (without cuts) unchanged."""
     if len(cuts) == 0:
         for i in range(np.uint64(len(numbers))):
-            number = numbers[i]
-            line[i] = np.uint8(number) if 0.0 <= number < n_codes else MISSING_CODE
+            line[i] = code_of_category(numbers[i], n_codes)
         return
-    one = np.uint64(1)
     for i in range(np.uint64(len(numbers))):
-        number = numbers[i]
-        code = np.uint64(128) * np.uint64(cuts[127] < number)
-        code += np.uint64(64) * np.uint64(cuts[code + np.uint64(63)] < number)
-        code += np.uint64(32) * np.uint64(cuts[code + np.uint64(31)] < number)
-        code += np.uint64(16) * np.uint64(cuts[code + np.uint64(15)] < number)
-        code += np.uint64(8) * np.uint64(cuts[code + np.uint64(7)] < number)
-        code += np.uint64(4) * np.uint64(cuts[code + np.uint64(3)] < number)
-        code += np.uint64(2) * np.uint64(cuts[code + one] < number)
-        code += np.uint64(cuts[code] < number)
-        line[i] = MISSING_CODE if np.isnan(number) else np.uint8(code)
+        line[i] = code_of_number(numbers[i], cuts)
+
+
+@entry
+def code_block(
+    values: Input[Reals2],
+    cuts: Input[Reals2],
+    is_number: Input[Flags],
+    n_codes: Input[Wholes],
+    codes: Bytes2,
+    first: int,
+) -> None:
+    """Write the codes of some rows of all columns, from the row `first` of `codes` on."""
+    start = np.uint64(first)
+    for column in range(np.uint64(values.shape[1])):
+        if is_number[column]:
+            for i in range(np.uint64(len(values))):
+                codes[start + i, column] = code_of_number(values[i, column], cuts[column])
+        else:
+            for i in range(np.uint64(len(values))):
+                codes[start + i, column] = code_of_category(values[i, column], n_codes[column])
+
+
+@kernel
+def code_of_category(number, n_codes):
+    return np.uint8(number) if 0.0 <= number < n_codes else MISSING_CODE
+
+
+@kernel
+def code_of_number(number, cuts):
+    """Return the number of cuts below a number.
+
+    The cuts are padded with infinity to 256. The number is then found in eight steps without a branch. A binary search
+    that ends early takes eight times as long.
+    """
+    one = np.uint64(1)
+    code = np.uint64(128) * np.uint64(cuts[127] < number)
+    code += np.uint64(64) * np.uint64(cuts[code + np.uint64(63)] < number)
+    code += np.uint64(32) * np.uint64(cuts[code + np.uint64(31)] < number)
+    code += np.uint64(16) * np.uint64(cuts[code + np.uint64(15)] < number)
+    code += np.uint64(8) * np.uint64(cuts[code + np.uint64(7)] < number)
+    code += np.uint64(4) * np.uint64(cuts[code + np.uint64(3)] < number)
+    code += np.uint64(2) * np.uint64(cuts[code + one] < number)
+    code += np.uint64(cuts[code] < number)
+    return MISSING_CODE if np.isnan(number) else np.uint8(code)

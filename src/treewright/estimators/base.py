@@ -13,7 +13,16 @@ from sklearn.utils.validation import check_is_fitted
 from treewright.estimators.missing_values import refuse_missing, refuse_unseen
 from treewright.estimators.parameters import is_text
 from treewright.estimators.weights import read_weights, weigh_classes
-from treewright.table import Table, declared_classes, read_classes, read_frame, read_like, read_numbers, target_name
+from treewright.table import (
+    Table,
+    declared_classes,
+    matrix_of,
+    read_classes,
+    read_frame,
+    read_like,
+    read_numbers,
+    target_name,
+)
 from treewright.table.column import Column
 from treewright.tree import Target
 
@@ -82,13 +91,19 @@ class TableLearner(BaseEstimator):
     def _target(self) -> Target:
         raise NotImplementedError
 
+    def _has_plain_columns(self) -> bool:
+        """Whether all columns are known to be numbers without a unit; learners that know it at once override this."""
+        return False
+
     def _unseen(self) -> str:
         """How categories that training did not have are treated."""
         return str(self.unseen)
 
     def _predictions(self, X: Any) -> np.ndarray:
         """The predictions for each row: class probabilities by label, or one number."""
-        check_is_fitted(self)
+        # The check takes longer than the trees need for one row.
+        if "n_features_in_" not in self.__dict__:
+            check_is_fitted(self)
         return self._predict_rows(self._read_rows(X))
 
     def _predict_rows(self, values: np.ndarray) -> np.ndarray:
@@ -112,13 +127,18 @@ class TableLearner(BaseEstimator):
 
     def _read_rows(self, X: Any) -> np.ndarray:
         """A new table in the terms of the one that the tree grew from."""
-        values = read_like(
-            X,
-            self._columns(),
-            named=hasattr(self, "feature_names_in_"),
-            learner=type(self).__name__,
-            numeric_features=self.numeric_features,
-        )
+        names = self.__dict__.get("feature_names_in_")
+        values = None
+        if self._has_plain_columns():
+            values = matrix_of(X, None if names is None else names.tolist(), self.n_features_in_)
+        if values is None:
+            values = read_like(
+                X,
+                self._columns(),
+                named=names is not None,
+                learner=type(self).__name__,
+                numeric_features=self.numeric_features,
+            )
         if self._unseen() == "error":
             refuse_unseen(self._columns(), values, X, self.other_unseen)
         if is_text(self.missing, "error"):

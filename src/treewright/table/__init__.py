@@ -2,7 +2,7 @@
 
 from treewright.table.column import Column, Kind, Unit
 from treewright.table.files import read_table
-from treewright.table.frame import Table, read_frame, read_like
+from treewright.table.frame import Table, matrix_of, read_frame, read_like
 from treewright.table.plain_frame import Frame
 from treewright.table.target import declared_classes, has_label, read_classes, read_numbers, take_rows, target_name
 
@@ -14,6 +14,7 @@ __all__ = [
     "Unit",
     "declared_classes",
     "has_label",
+    "matrix_of",
     "read_classes",
     "read_frame",
     "read_like",

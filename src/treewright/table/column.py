@@ -52,6 +52,11 @@ class Column:
     def is_categorical(self) -> bool:
         return self.kind is Kind.CATEGORICAL
 
+    @property
+    def is_plain(self) -> bool:
+        """Are the values numbers without a unit?"""
+        return self.kind is Kind.NUMERIC and self.unit is Unit.PLAIN
+
     def write(self, value: float) -> str:
         """The text of one value: a number, a date, or the category of that index."""
         if not self.is_numeric:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -133,8 +134,8 @@ def read_like(
     """
     source = open_source(X)
     places = _places(source, columns, named=named, learner=learner)
-    if source.matrix is not None and all(column.is_numeric and column.unit is Unit.PLAIN for column in columns):
-        return np.ascontiguousarray(source.matrix, dtype=np.float64)
+    if source.matrix is not None and all(column.is_plain for column in columns):
+        return _in_rows(source.matrix)
     parsed = _chosen("numeric_features", numeric_features, tuple(column.name for column in columns))
     values = np.empty((source.n_rows, len(columns)))
     for j, (column, place) in enumerate(zip(columns, places, strict=True)):
@@ -142,6 +143,34 @@ def read_like(
         coded = source.read(place, wanted)
         values[:, j] = match(column, as_kind(coded, wanted) if j in parsed else coded)
     return values
+
+
+def matrix_of(X: Any, names: Sequence[str] | None, n_columns: int) -> np.ndarray | None:
+    """Return a table as a matrix of numbers if it is one already, without reading it column by column; else None.
+
+    It is a NumPy array of float64 if the model knows no names, or a pandas frame with exactly the columns `names`, in
+    this order, whose common type is float64.
+
+    >>> matrix_of(np.zeros((1, 2)), None, 2)
+    array([[0., 0.]])
+    >>> matrix_of(np.zeros((1, 2)), None, 3) is None, matrix_of(np.zeros((1, 2)), ["a", "b"], 2) is None
+    (True, True)
+    """
+    if names is not None:
+        pandas = sys.modules.get("pandas")
+        if pandas is None or type(X) is not pandas.DataFrame:
+            return None
+        if len(X.columns) != n_columns or X.columns.tolist() != names:
+            return None
+        X = X.to_numpy()
+    if type(X) is not np.ndarray or X.dtype != np.float64 or X.ndim != 2 or X.shape[1] != n_columns or not len(X):
+        return None
+    return _in_rows(X)
+
+
+def _in_rows(matrix: np.ndarray) -> np.ndarray:
+    """A matrix as float64, row after row in aligned memory, as machine code needs it; a copy only if it is not."""
+    return np.require(matrix, np.float64, ["C", "A"])
 
 
 def _places(source: Source, columns: tuple[Column, ...], *, named: bool, learner: str) -> Sequence[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -133,11 +134,39 @@ class Forest:
             **joined,
         )
 
-    @property
+    # What prediction derives from the fields, computed when it is first needed. A pickle or copy does not contain it.
+
+    @cached_property
     def packed(self) -> PackedTrees:
         """Return the arrays that descent needs."""
-        arrays = {name: getattr(self, name) for name in PackedTrees._fields if name != "n_outputs"}
-        return PackedTrees(**arrays, n_outputs=len(self.target.classes) if len(self.leaf_end) else 1)
+        from treewright.engines.packed.predict import has_small_trees, tile_nodes_of
+
+        return PackedTrees(
+            nodes=self.nodes,
+            node_start=self.node_start,
+            node_set=self.node_set,
+            sets=self.sets,
+            leaf_start=self.leaf_start,
+            leaf_value=self.leaf_value,
+            leaf_end=self.leaf_end,
+            entry_class=self.entry_class,
+            entry_share=self.entry_share,
+            n_outputs=len(self.target.classes) if len(self.leaf_end) else 1,
+            tile_nodes=tile_nodes_of(_compiled(), self.nodes, self.node_start),
+            has_small_trees=has_small_trees(self.leaf_start, self.leaf_end),
+        )
+
+    @cached_property
+    def padded_cuts(self) -> np.ndarray:
+        """Return the cuts of all columns as encoding needs them."""
+        from treewright.encoding.bins import padded_cuts
+
+        return padded_cuts(self.bins)
+
+    @cached_property
+    def has_plain_columns(self) -> bool:
+        """Are all columns numbers without a unit, so that a matrix of numbers needs no conversion?"""
+        return all(column.is_plain for column in self.columns)
 
     def can_take(self, other: Forest) -> bool:
         """Does another forest encode the same columns in the same way, so that its trees can be added?"""
@@ -158,9 +187,9 @@ class Forest:
 
     def code(self, values: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
         """Encode rows for the trees, with one byte per column."""
-        from treewright.encoding.bins import code_rows
+        from treewright.encoding.bins import code_by_row
 
-        return code_rows(_compiled(), self.bins, values, _threads(len(values), n_jobs), by_column=False)
+        return code_by_row(_compiled(), self.bins, self.padded_cuts, values, _threads(len(values), n_jobs))
 
     def leaves(self, codes: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
         """Return the leaf that each encoded row reaches in each tree, numbered within the tree."""
@@ -176,11 +205,17 @@ class Forest:
         With `bags`, only the trees that were grown without the row predict it; NaN if there is none.
         """
         sums, n_predictions = self._add_up(codes, majority, bags, n_jobs)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            means = sums / n_predictions[:, None]
-        if self.target.is_classes and not len(self.leaf_end):
-            return np.column_stack([1.0 - means[:, 0], means[:, 0]])
-        return means
+        if bags is None:
+            means = sums / len(self)
+        else:
+            with np.errstate(invalid="ignore", divide="ignore"):
+                means = sums / n_predictions[:, None]
+        if not self.target.is_classes or len(self.leaf_end):
+            return means
+        both = np.empty((len(means), 2))
+        np.subtract(1.0, means[:, 0], out=both[:, 0])
+        both[:, 1] = means[:, 0]
+        return both
 
     def predictions_of_trees(self, codes: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
         """Return the predictions of every tree for each encoded row: trees, rows, and class shares or one number."""

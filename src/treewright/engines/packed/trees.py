@@ -39,6 +39,8 @@ class PackedTrees(NamedTuple):
     entry_class: np.ndarray
     entry_share: np.ndarray
     n_outputs: int  # number of classes whose shares a leaf holds, or 1
+    tile_nodes: np.ndarray  # the nodes in the format of `engines.packed.tiles`, empty if some test a set
+    has_small_trees: bool  # whether predictions by leaf masks are possible
 
     @property
     def n_trees(self) -> int:

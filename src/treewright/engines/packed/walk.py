@@ -124,6 +124,16 @@ def add_classes(out, place, first, last, entry_class, entry_share, majority):
     out[place, entry_class[best]] += 1.0
 
 
+@kernel
+def add_leaf(out, place, leaf, leaf_value, leaf_end, entry_class, entry_share, majority):
+    """Add the prediction of a leaf, numbered in all trees."""
+    if len(leaf_value) > 0:
+        add_moment(out, place, leaf_value[leaf], majority)
+    else:
+        begin = leaf_end[leaf - 1] if leaf > 0 else np.int64(0)
+        add_classes(out, place, begin, leaf_end[leaf], entry_class, entry_share, majority)
+
+
 @entry
 def predict_block(
     codes: Input[Bytes2],
@@ -157,11 +167,7 @@ def predict_block(
                 continue
             n_predictions[first + k] += 1
             leaf = np.int64(leaf_start[tree]) + np.int64(at[k])
-            if len(leaf_value) > 0:
-                add_moment(out, first + k, leaf_value[leaf], majority)
-            else:
-                begin = leaf_end[leaf - 1] if leaf > 0 else np.int64(0)
-                add_classes(out, first + k, begin, leaf_end[leaf], entry_class, entry_share, majority)
+            add_leaf(out, first + k, leaf, leaf_value, leaf_end, entry_class, entry_share, majority)
 
 
 @kernel

@@ -190,6 +190,9 @@ class Boosting(TableLearner):
     def _target(self) -> Target:
         return self.target_
 
+    def _has_plain_columns(self) -> bool:
+        return not self.target_encoding_.means and self.forests_[0].has_plain_columns
+
     def _code(self, values: np.ndarray) -> np.ndarray:
         return self.forests_[0].code(self.target_encoding_.apply(values), self.n_jobs)
 

@@ -183,6 +183,9 @@ class ForestLearner(Ensemble, TableLearner):
     def _target(self) -> Target:
         return self.forest_.target
 
+    def _has_plain_columns(self) -> bool:
+        return isinstance(self.forest_, Forest) and self.forest_.has_plain_columns
+
     def _predict_rows(self, values: np.ndarray) -> np.ndarray:
         forest = self.forest_
         return forest.predictions(forest.code(values, self.n_jobs), majority=self._by_majority(), n_jobs=self.n_jobs)
