@@ -85,7 +85,7 @@ bench-boosting-accuracy: $(BENCH_READY) kernels
 # The stamps are written last, so an installation that broke off is tried again.
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) "hatchling>=1.25"
+	$(PIP) "hatchling>=1.25" editables
 	$(PIP) --no-build-isolation --editable ".[test,lint]"
 	@touch $@
 
