@@ -316,3 +316,49 @@ def test_libraries_written_at_the_same_time_fit_together(tmp_path: Path) -> None
         list(pool.map(lambda _: write_libraries(tmp_path, files), range(40)))
     assert find_library(tmp_path).read_bytes() == files[library_name(levels()[0])]
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([*files, INDEX])
+
+
+def test_a_python_without_ctypes_has_no_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    from treewright.runtime import forms
+
+    monkeypatch.delitem(sys.modules, "treewright.runtime.library")
+    monkeypatch.setitem(sys.modules, "ctypes", None)
+    assert forms._library() is None
+
+
+@pytest.mark.slow
+def test_a_criterion_of_the_user_without_numba_is_called_as_it_is_with_one_sentence() -> None:
+    code = """
+import sys, warnings
+sys.modules["numba"] = None
+import numpy as np
+from treewright import DecisionTreeClassifier
+X = np.random.default_rng(0).normal(size=(2000, 3))
+y = (X[:, 0] > 0).astype(int)
+def gini(weights):
+    return 1.0 - ((weights / weights.sum()) ** 2).sum()
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    own = DecisionTreeClassifier(criterion=gini).fit(X, y)
+known = DecisionTreeClassifier(criterion="gini").fit(X, y)
+print((own.tree_.threshold[0] == known.tree_.threshold[0]), *(str(warning.message) for warning in caught))
+"""
+    done = run_python(code, TREEWRIGHT_FORM="library")
+    assert done.stdout.startswith("True")
+    assert "pip install 'treewright[jit]'" in done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("learner", ["DecisionTreeClassifier", "RandomForestClassifier", "GradientBoostingClassifier"])
+def test_a_fit_imports_only_what_it_uses(learner: str) -> None:
+    code = f"""
+import sys
+import numpy as np
+import treewright
+X = np.random.default_rng(0).normal(size=(300, 3))
+treewright.{learner}().fit(X, X[:, 0] > 0).predict(X)
+unused = ("numba", "llvmlite", "typer", "rich", "sklearn.svm", "sklearn.calibration", "sklearn.neighbors")
+unused += ("sklearn.pipeline", "sklearn.linear_model", "sklearn.tree", "sklearn.ensemble", "sklearn.metrics")
+print([name for name in unused if name in sys.modules])
+"""
+    assert run_python(code).stdout.strip() == "[]"

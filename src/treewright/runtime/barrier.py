@@ -11,7 +11,6 @@ address, so that compiled code depends on no library.
 
 from __future__ import annotations
 
-import ctypes
 import weakref
 from typing import Any
 
@@ -58,6 +57,8 @@ class SleepLocks:
     """
 
     def __init__(self, n_threads: int) -> None:
+        import ctypes
+
         python, lock = ctypes.pythonapi, ctypes.c_void_p
         allocate = ctypes.PYFUNCTYPE(lock)(("PyThread_allocate_lock", python))
         acquire = ctypes.PYFUNCTYPE(ctypes.c_int, lock, ctypes.c_int)(("PyThread_acquire_lock", python))

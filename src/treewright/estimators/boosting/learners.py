@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.metrics import r2_score
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -679,6 +678,8 @@ class GradientBoostingRegressor(NumberPredictions, Boosting):
 
         With several targets it is averaged.
         """
+        from sklearn.metrics import r2_score
+
         return float(r2_score(read_targets(y), self.predict(X), sample_weight=sample_weight))
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:

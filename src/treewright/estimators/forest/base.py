@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -348,6 +347,8 @@ class ForestClassifier(ClassPredictions, ForestLearner):
         shares = predictions[:, self._labels_of_classes()]
         self.oob_decision_function_ = _in_all_rows(shares, training)
         truth = self._named(training.y[known].astype(np.intp))
+        from sklearn.metrics import accuracy_score
+
         score = self.oob_score if callable(self.oob_score) else accuracy_score
         self.oob_score_ = float(score(truth, self._named(self._choose(predictions[known]))))
 
@@ -409,6 +410,8 @@ class ForestRegressor(NumberPredictions, ForestLearner):
     def _keep_out_of_bag_predictions(self, predictions: np.ndarray, training: Training, known: np.ndarray) -> None:
         self.oob_prediction_ = _in_all_rows(predictions, training)[:, 0]
         self.oob_errors_ = training.y[known] - predictions[known, 0]
+        from sklearn.metrics import r2_score
+
         score = self.oob_score if callable(self.oob_score) else r2_score
         self.oob_score_ = float(score(training.y[known], predictions[known, 0]))
 
