@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,10 @@ import numpy as np
 import pytest
 
 from treewright.runtime import code_cache
+from treewright.runtime.build import _numba_type
 from treewright.runtime.code_cache import CodeCache, cache_directory, is_private, read_checked, write_checked
+from treewright.runtime.kernels import list_entries, name_of
+from treewright.runtime.signatures import forms_of
 
 numba = pytest.importorskip("numba")
 
@@ -124,3 +128,12 @@ def test_a_full_disk_means_compiling_without_the_cache(tmp_path: Path, monkeypat
     assert list(tmp_path.iterdir()) == []
     monkeypatch.setattr(code_cache.tempfile, "mkstemp", full)
     assert run_cached(tmp_path) == 1
+
+
+@pytest.mark.parametrize("function", list_entries(), ids=name_of)
+def test_the_types_of_every_entry_are_the_same_after_they_are_read(function: Any) -> None:
+    from numba.core.serialize import dumps
+
+    for form in forms_of(function):
+        types = [_numba_type(argument) for argument in form]
+        assert pickle.loads(dumps(types)) == types

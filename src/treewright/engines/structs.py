@@ -42,9 +42,12 @@ def fields_of(record: type) -> list[Field]:
     return [Field(name, kind_of(hint)) for name, hint in annotations_of(record).items()]
 
 
-def record_of(name: str, fields: Sequence[Field]) -> Any:
-    """Make the record by which Python passes the arrays of these fields."""
-    record = namedtuple(name, [field.name for field in fields if field.is_array])  # type: ignore[misc]
+def record_of(name: str, fields: Sequence[Field], module: str) -> Any:
+    """Make the record by which Python passes the arrays of these fields.
+
+    `module` is where the record is assigned to its name: code that is cached for the type is found again by both.
+    """
+    record = namedtuple(name, [field.name for field in fields if field.is_array], module=module)  # type: ignore[misc]
     record.__annotations__ = {field.name: Annotated[np.ndarray, field.kind] for field in fields if field.is_array}
     return record
 

@@ -273,7 +273,7 @@ def new_work() -> Any:
 
 # The arrays as Python passes them. It allocates all of them, because an allocation in a kernel takes seconds to
 # compile.
-Arrays = record_of("Arrays", FIELDS)
+Arrays = record_of("Arrays", FIELDS, __name__)
 
 
 take_arrays = write_take("take_arrays", ARRAYS)

@@ -163,7 +163,7 @@ if TYPE_CHECKING:
     ForestArrays = Any
 else:
     # The arrays as Python passes them, which allocates all of them.
-    ForestArrays = record_of("ForestArrays", FIELDS)
+    ForestArrays = record_of("ForestArrays", FIELDS, __name__)
 
 
 take_arrays = write_take("take_arrays", ARRAYS)
