@@ -23,6 +23,8 @@ def copied(tmp_path: Path) -> Path:
     "changed",
     [
         "runtime/draws.py",
+        "runtime/signatures.py",
+        "runtime/build.py",
         "encoding/ranking.py",
         "engines/criteria.py",
         "engines/exact/thresholds.py",

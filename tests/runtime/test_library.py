@@ -224,7 +224,7 @@ def test_a_processor_without_a_library_is_told_so(copied: Path, monkeypatch: pyt
         open_library(copied)
 
 
-@pytest.mark.parametrize("part", ["DATA", "N_DIMENSIONS", "SHAPE", "STRIDES", "TYPE", "FLAGS", "TYPE_NUMBER"])
+@pytest.mark.parametrize("part", ["DATA", "N_DIMENSIONS", "SHAPE", "STRIDES", "TYPE", "ARRAY_FLAGS", "TYPE_NUMBER"])
 def test_another_layout_of_arrays_is_noticed(monkeypatch: pytest.MonkeyPatch, part: str) -> None:
     library.check_array_layout()
     elsewhere = {"DATA": library.SHAPE, "SHAPE": library.STRIDES, "STRIDES": library.SHAPE, "TYPE": library.DATA}

@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import cache
+from importlib.util import find_spec
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -27,17 +28,8 @@ import numpy as np
 
 from treewright.runtime.kernels import kernel_sources_digest, list_entries, name_of, roles
 from treewright.runtime.library import (
-    BYTE_ORDER,
-    DATA,
     DIRECTORY,
-    FLAGS,
     INDEX,
-    N_DIMENSIONS,
-    REFUSED,
-    SHAPE,
-    STRIDES,
-    TYPE,
-    TYPE_NUMBER,
     X86_LEVELS,
     LibraryError,
     find_library,
@@ -45,7 +37,23 @@ from treewright.runtime.library import (
     library_name,
     symbol_of,
 )
-from treewright.runtime.signatures import Form, Group, Leaf, forms_of, leaves_of, result_of
+from treewright.runtime.signatures import (
+    ARRAY_FLAGS,
+    BYTE_ORDER,
+    DATA,
+    N_DIMENSIONS,
+    REFUSED,
+    SHAPE,
+    STRIDES,
+    TYPE,
+    TYPE_NUMBER,
+    Form,
+    Group,
+    Leaf,
+    forms_of,
+    result_of,
+    words_of,
+)
 from treewright.runtime.threads import usable_threads
 
 # The flags of an array, as NumPy numbers them.
@@ -205,13 +213,15 @@ def _numba_type(argument: Leaf | Group | None) -> Any:
 def write_c_function(context: Any, function: Any, translator: Translator) -> Any:
     """Write the C function in front of an entry, which takes a word for each argument and checks all arrays.
 
-    int32 symbol(int64 *words, int64 head, int64 *result): the words of the arrays, then those of the numbers. It
-    returns 0, the status of the entry, or REFUSED plus the position of a word.
+    int32 symbol(int64 *words, int64 head, int64 *result): it returns 0, the status of the entry, or REFUSED plus the
+    position of a word.
     """
     from llvmlite import ir
-    from numba.core import cgutils, types
+    from numba.core import types
 
-    byte, int32, int64, real = ir.IntType(8), ir.IntType(32), ir.IntType(64), ir.DoubleType()
+    if str(function.restype) != (translator.result or "none"):
+        raise TypeError(f"{translator.symbol} returns {function.restype}, and its annotation says {translator.result}")
+    int32, int64 = ir.IntType(32), ir.IntType(64)
     module = context.create_module(translator.symbol)
     entry_type = context.call_conv.get_function_type(function.restype, function.argtypes)
     entry = ir.Function(module, entry_type, function.llvm_func_name)
@@ -219,63 +229,9 @@ def write_c_function(context: Any, function: Any, translator: Translator) -> Any
     outer = ir.Function(module, words_type, translator.symbol)
     words, head, result = outer.args
     builder = ir.IRBuilder(outer.append_basic_block("entry"))
-    leaves = leaves_of(translator.form)
-    in_order = [leaf for leaf in leaves if leaf.n_dimensions] + [leaf for leaf in leaves if not leaf.n_dimensions]
-    place_of = {leaf.path: place for place, leaf in enumerate(in_order)}
-
-    def word(leaf: Leaf) -> Any:
-        return builder.load(builder.gep(words, [int64(place_of[leaf.path])]))
-
-    def read(address: Any, offset: int, kind: Any) -> Any:
-        return builder.load(builder.inttoptr(builder.add(address, int64(offset)), kind.as_pointer()))
-
-    def require(condition: Any, leaf: Leaf) -> None:
-        with builder.if_then(builder.not_(condition), likely=False):
-            builder.ret(int32(REFUSED + place_of[leaf.path]))
-
-    def array_of(leaf: Leaf, kind: Any) -> Any:
-        at = builder.add(word(leaf), head)
-        dtype = builder.add(read(at, TYPE, int64), head)
-        number, order = read(dtype, TYPE_NUMBER, int32), read(dtype, BYTE_ORDER, byte)
-        right = builder.icmp_signed("!=", order, byte(ord(">")))
-        right = builder.and_(right, builder.icmp_signed("==", read(at, N_DIMENSIONS, int32), int32(kind.ndim)))
-        is_type = ir.IntType(1)(0)
-        for same in _type_numbers(leaf.dtype):
-            is_type = builder.or_(is_type, builder.icmp_signed("==", number, int32(same)))
-        mask = int32(CONTIGUOUS | ALIGNED | (0 if leaf.read_only else WRITEABLE))
-        has_flags = builder.icmp_signed("==", builder.and_(read(at, FLAGS, int32), mask), mask)
-        require(builder.and_(right, builder.and_(is_type, has_flags)), leaf)
-        shape, strides = read(at, SHAPE, int64.as_pointer()), read(at, STRIDES, int64.as_pointer())
-        lengths = [builder.load(builder.gep(shape, [int64(k)])) for k in range(kind.ndim)]
-        steps = [builder.load(builder.gep(strides, [int64(k)])) for k in range(kind.ndim)]
-        size = int64(1)
-        for length in lengths:
-            size = builder.mul(size, length)
-        array = context.make_array(kind)(context, builder)
-        array.meminfo = cgutils.get_null_value(array.meminfo.type)
-        array.parent = cgutils.get_null_value(array.parent.type)
-        array.nitems, array.itemsize = size, int64(np.dtype(leaf.dtype).itemsize)
-        array.data = builder.inttoptr(read(at, DATA, int64), array.data.type)
-        array.shape, array.strides = cgutils.pack_array(builder, lengths), cgutils.pack_array(builder, steps)
-        return array._getvalue()
-
-    def value_of(argument: Leaf | Group | None, kind: Any) -> Any:
-        if argument is None:
-            return context.get_dummy_value()
-        if isinstance(argument, Group):
-            members = [value_of(member, of) for member, of in zip(argument.members, kind, strict=True)]
-            return context.make_tuple(builder, kind, members)
-        if argument.n_dimensions:
-            return array_of(argument, kind)
-        number = word(argument)
-        if argument.dtype == "float64":
-            return builder.bitcast(number, real)
-        return builder.icmp_signed("!=", number, int64(0)) if argument.dtype == "bool" else number
-
-    values = [value_of(argument, kind) for argument, kind in zip(translator.form, function.argtypes, strict=True)]
+    reader = ArgumentReader(context, builder, words, head, translator.form)
+    values = [reader.value(argument, kind) for argument, kind in zip(translator.form, function.argtypes, strict=True)]
     status, value = context.call_conv.call_function(builder, entry, function.restype, function.argtypes, values)
-    if str(function.restype) != (translator.result or "none"):
-        raise TypeError(f"{translator.symbol} returns {function.restype}, and its annotation says {translator.result}")
     if function.restype == types.float64:
         value = builder.bitcast(value, int64)
     elif function.restype == types.boolean:
@@ -284,6 +240,82 @@ def write_c_function(context: Any, function: Any, translator: Translator) -> Any
         builder.store(value, result)
     builder.ret(status.code)
     return module
+
+
+class ArgumentReader:
+    """Writes the code that turns the words of a call into the arguments of an entry, after checking each array."""
+
+    def __init__(self, context: Any, builder: Any, words: Any, head: Any, form: Form) -> None:
+        from llvmlite import ir
+
+        self.context, self.builder, self.words, self.head = context, builder, words, head
+        self.place_of = {leaf.path: place for place, leaf in enumerate(words_of(form))}
+        self.byte, self.int32, self.int64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
+        self.bit, self.real = ir.IntType(1), ir.DoubleType()
+
+    def value(self, argument: Leaf | Group | None, kind: Any) -> Any:
+        """Return the value of an argument; `kind` is its type in Numba."""
+        if argument is None:
+            return self.context.get_dummy_value()
+        if isinstance(argument, Group):
+            members = [self.value(member, of) for member, of in zip(argument.members, kind, strict=True)]
+            return self.context.make_tuple(self.builder, kind, members)
+        if argument.n_dimensions:
+            return self._array(argument, kind)
+        number = self._word(argument)
+        if argument.dtype == "float64":
+            return self.builder.bitcast(number, self.real)
+        return self.builder.icmp_signed("!=", number, self.int64(0)) if argument.dtype == "bool" else number
+
+    def _array(self, leaf: Leaf, kind: Any) -> Any:
+        from numba.core import cgutils
+
+        builder = self.builder
+        at = builder.add(self._word(leaf), self.head)
+        self._require(self._is_as_compiled(leaf, at), leaf)
+        shape, strides = (self._read(at, offset, self.int64.as_pointer()) for offset in (SHAPE, STRIDES))
+        lengths = [builder.load(builder.gep(shape, [self.int64(k)])) for k in range(leaf.n_dimensions)]
+        steps = [builder.load(builder.gep(strides, [self.int64(k)])) for k in range(leaf.n_dimensions)]
+        size = self.int64(1)
+        for length in lengths:
+            size = builder.mul(size, length)
+        array = self.context.make_array(kind)(self.context, builder)
+        array.meminfo = cgutils.get_null_value(array.meminfo.type)
+        array.parent = cgutils.get_null_value(array.parent.type)
+        array.nitems, array.itemsize = size, self.int64(np.dtype(leaf.dtype).itemsize)
+        array.data = builder.inttoptr(self._read(at, DATA, self.int64), array.data.type)
+        array.shape, array.strides = cgutils.pack_array(builder, lengths), cgutils.pack_array(builder, steps)
+        return array._getvalue()
+
+    def _is_as_compiled(self, leaf: Leaf, at: Any) -> Any:
+        """Has the array this type, number of dimensions, byte order and flags?"""
+        builder = self.builder
+        dtype = builder.add(self._read(at, TYPE, self.int64), self.head)
+        number, order = self._read(dtype, TYPE_NUMBER, self.int32), self._read(dtype, BYTE_ORDER, self.byte)
+        is_type = self.bit(0)
+        for same in _type_numbers(leaf.dtype):
+            is_type = builder.or_(is_type, builder.icmp_signed("==", number, self.int32(same)))
+        n_dimensions = self._read(at, N_DIMENSIONS, self.int32)
+        mask = self.int32(CONTIGUOUS | ALIGNED | (0 if leaf.read_only else WRITEABLE))
+        conditions = [
+            builder.icmp_signed("!=", order, self.byte(ord(">"))),
+            builder.icmp_signed("==", n_dimensions, self.int32(leaf.n_dimensions)),
+            builder.icmp_signed("==", builder.and_(self._read(at, ARRAY_FLAGS, self.int32), mask), mask),
+        ]
+        for condition in conditions:
+            is_type = builder.and_(is_type, condition)
+        return is_type
+
+    def _word(self, leaf: Leaf) -> Any:
+        return self.builder.load(self.builder.gep(self.words, [self.int64(self.place_of[leaf.path])]))
+
+    def _read(self, address: Any, offset: int, kind: Any) -> Any:
+        place = self.builder.add(address, self.int64(offset))
+        return self.builder.load(self.builder.inttoptr(place, kind.as_pointer()))
+
+    def _require(self, condition: Any, leaf: Leaf) -> None:
+        with self.builder.if_then(self.builder.not_(condition), likely=False):
+            self.builder.ret(self.int32(REFUSED + self.place_of[leaf.path]))
 
 
 def _type_numbers(dtype: str) -> list[int]:
@@ -342,10 +374,8 @@ def find_linker() -> list[str]:
         found = shutil.which(name)
         if found:
             return [found]
-    try:
-        import ziglang  # noqa: F401
-    except ImportError:
-        raise LibraryError("no C compiler was found that links the kernels; install one, or ziglang") from None
+    if find_spec("ziglang") is None:
+        raise LibraryError("no C compiler was found that links the kernels; install one, or ziglang")
     return [sys.executable, "-m", "ziglang", "cc"]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
@@ -23,6 +24,7 @@ MAX_PLAIN_EFFORT_IN_ALL = 1 << 15
 
 
 _plain_effort_so_far = 0
+_lock = threading.Lock()
 
 
 def choose_form(effort: int, *, own_to_compile: bool = False) -> Run:
@@ -67,7 +69,9 @@ def run_plain(kernel: Callable[..., Any]) -> Callable[..., Any]:
 
 def compiled(function: Callable[..., Any]) -> Any:
     """Return the compiled form of an entry kernel."""
-    return _machine_code(forced_form())[function]
+    forced = forced_form()
+    with _lock:  # one thread loads or compiles, and the others wait for it
+        return _machine_code(forced)[function]
 
 
 def is_at_hand() -> bool:

@@ -25,7 +25,22 @@ from typing import Any
 import numpy as np
 
 from treewright.runtime.kernels import kernel_sources_digest, list_entries, name_of
-from treewright.runtime.signatures import Form, Group, forms_of, leaves_of, result_of
+from treewright.runtime.signatures import (
+    ARRAY_FLAGS,
+    DATA,
+    N_DIMENSIONS,
+    REFUSED,
+    SHAPE,
+    STRIDES,
+    TYPE,
+    TYPE_NUMBER,
+    Form,
+    Group,
+    forms_of,
+    leaves_of,
+    result_of,
+    words_of,
+)
 
 DIRECTORY = Path(__file__).parent.parent / "machine_code"
 INDEX = "kernels.json"
@@ -37,15 +52,8 @@ X86_LEVELS: dict[str, tuple[set[str], ...]] = {
     "x86-64-v2": ({"X86_V2"}, {"SSE42", "SSSE3", "POPCNT"}),
 }
 
-# Python objects begin with a head of this size; what NumPy adds to it is the same everywhere.
+# Python objects begin with a head of this size.
 HEAD = object.__basicsize__
-# Where NumPy keeps the parts of an array, after the head: the data, the number of dimensions, the shape, the strides,
-# the type and the flags; and of a type: the byte order and its number.
-DATA, N_DIMENSIONS, SHAPE, STRIDES, TYPE, FLAGS = 0, 8, 16, 24, 40, 48
-BYTE_ORDER, TYPE_NUMBER = 10, 12
-
-# An entry returns 0, or this plus the position of the first argument that it was not compiled for.
-REFUSED = 1000
 
 _FORMATS = {"int64": "q", "uint64": "Q", "float64": "d", "bool": "?7x"}
 
@@ -126,12 +134,10 @@ class CompiledForm:
         self.result, self.read = _RESULTS[result]
         self.leaves = leaves_of(form)
         self.groups = tuple(isinstance(argument, Group) for argument in form)
-        arrays = [k for k, leaf in enumerate(self.leaves) if leaf.n_dimensions]
-        numbers = [k for k, leaf in enumerate(self.leaves) if not leaf.n_dimensions]
-        self.take_arrays, self.take_numbers = _taker(arrays), _taker(numbers)
-        # The words of the numbers come after those of the arrays.
-        self.order = arrays + numbers
-        formats = ["Q" for _ in arrays] + [_FORMATS[self.leaves[k].dtype] for k in numbers]
+        self.words = words_of(form)
+        self.take_arrays = _taker([k for k, leaf in enumerate(self.leaves) if leaf.n_dimensions])
+        self.take_numbers = _taker([k for k, leaf in enumerate(self.leaves) if not leaf.n_dimensions])
+        formats = ["Q" if leaf.n_dimensions else _FORMATS[leaf.dtype] for leaf in self.words]
         self.pack = struct.Struct("=" + "".join(formats)).pack
 
     def __call__(self, arguments: tuple[Any, ...]) -> Any:
@@ -156,7 +162,7 @@ class CompiledForm:
         if status == 0:
             return self.read(result)
         if status >= REFUSED:
-            leaf = self.leaves[self.order[status - REFUSED]]
+            leaf = self.words[status - REFUSED]
             raise TypeError(f"{self.name} was compiled for {leaf.path} as {leaf}, and was called with something else")
         raise RuntimeError(f"{self.name} failed with status {status}")
 
@@ -255,11 +261,11 @@ def check_array_layout() -> None:
     at = id(array) + HEAD
     shape, strides, dtype = word(at + SHAPE), word(at + STRIDES), word(at + TYPE)
     as_expected = (
-        np.ndarray.__basicsize__ >= HEAD + FLAGS + 4
+        np.ndarray.__basicsize__ >= HEAD + ARRAY_FLAGS + 4
         and word(at + DATA) == array.ctypes.data
         and word(at + N_DIMENSIONS, c_int32) == 3
         and dtype == id(array.dtype)
-        and word(at + FLAGS, c_int32) & 0xFFFF == array.flags.num & 0xFFFF
+        and word(at + ARRAY_FLAGS, c_int32) & 0xFFFF == array.flags.num & 0xFFFF
         and word(dtype + HEAD + TYPE_NUMBER, c_int32) == array.dtype.num
         and tuple(word(shape + 8 * k) for k in range(3)) == array.shape
         and tuple(word(strides + 8 * k) for k in range(3)) == array.strides

@@ -86,6 +86,14 @@ class Group(NamedTuple):
     members: tuple[Any, ...]
 
 
+# How the machine code reads arrays: Python objects begin with a head, and after it NumPy keeps the data, the number of
+# dimensions, the shape, the strides, the type and the flags; and of a type: the byte order and its number.
+DATA, N_DIMENSIONS, SHAPE, STRIDES, TYPE, ARRAY_FLAGS = 0, 8, 16, 24, 40, 48
+BYTE_ORDER, TYPE_NUMBER = 10, 12
+
+# An entry returns 0, or this plus the position of the first word that it was not compiled for.
+REFUSED = 1000
+
 # The types of all parameters of one compiled form. None is a parameter that is None.
 Form = tuple[Leaf | Group | None, ...]
 
@@ -162,3 +170,8 @@ def leaves_of(form: Form) -> list[Leaf]:
         elif isinstance(argument, Group):
             found += leaves_of(argument.members)
     return found
+
+
+def words_of(form: Form) -> list[Leaf]:
+    """List the numbers and arrays of a form in the order in which an entry receives them: the arrays come first."""
+    return sorted(leaves_of(form), key=lambda leaf: leaf.n_dimensions == 0)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 
 from treewright.engines.packed.masks import MOST_LEAVES, ROWS_NEAR, predict_by_masks, turn_codes
@@ -161,7 +158,7 @@ def _predict_by_blocks(
             np.empty(BLOCK, np.uint32),
         )
 
-    _run_blocks(predict, n_rows, n_threads)
+    run_parallel(predict, range(0, n_rows, ROWS_AT_ONCE), n_threads if n_rows > ROWS_AT_ONCE else 1)
 
 
 def has_small_trees(leaf_start: np.ndarray, leaf_end: np.ndarray) -> bool:
@@ -212,15 +209,5 @@ def leaves_of_rows(run: Run, codes: np.ndarray, trees: PackedTrees, n_threads: i
             at = leaves[tree, first:last]
             run(walk)(codes, first, last, trees.nodes, trees.node_start[tree], trees.node_set, trees.sets, at, active)
 
-    _run_blocks(descend, n_rows, n_threads)
+    run_parallel(descend, range(0, n_rows, ROWS_AT_ONCE), n_threads if n_rows > ROWS_AT_ONCE else 1)
     return leaves.T
-
-
-def _run_blocks(work: Callable[[int], None], n_rows: int, n_threads: int) -> None:
-    firsts = range(0, n_rows, ROWS_AT_ONCE)
-    if n_threads < 2 or len(firsts) < 2:
-        for first in firsts:
-            work(first)
-        return
-    with ThreadPoolExecutor(n_threads) as pool:
-        list(pool.map(work, firsts))

@@ -85,7 +85,7 @@ def next_place(word, tiles, row):
 def walk_group(tile_nodes, root, tiles, row, at, first):
     """Send the rows of a group down one tree, and write the places of their leaves from at[first] on.
 
-    The places are variables rather than an array, so that they can remain in registers. This saves a fifth of the time.
+    The places are variables rather than an array, so that they can remain in registers.
     """
     a = b = c = d = e = f = g = h = _ZERO
     i = j = k = m = n = o = p = q = _ZERO
