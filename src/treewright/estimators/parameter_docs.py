@@ -73,7 +73,8 @@ loss [boosting classes] : {"log_loss", "exponential"} or function
     the score and the target (0 or 1) of one row and returns gradient and hessian.
 loss [boosting numbers] : str or function
     The loss to minimise: "squared_error", "absolute_error" (leaves predict medians), "huber" (squared, but linear for
-    the largest tenth of the errors), "quantile", or the deviances "poisson", "gamma" and "tweedie" with a log link, for
+    the largest tenth of the errors before each round, so that outliers count little; its validation loss is the mean
+    absolute error), "quantile", or the deviances "poisson", "gamma" and "tweedie" with a log link, for
     targets not below 0. A function gets the prediction and the target of one row and returns gradient and hessian; it
     is compiled, and its hessian must not be negative. `validation_loss_` is then the difference to the initial loss.
 loss [adaboost numbers] : {"linear", "square", "exponential"}

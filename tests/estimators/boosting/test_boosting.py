@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from sklearn import datasets as scikit
+from sklearn.ensemble import GradientBoostingRegressor as SklearnBoosting
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from interruption import printed_by
@@ -23,6 +24,7 @@ from treewright.estimators.boosting.losses import (
     Quantile,
     Squared,
     Tweedie,
+    weighted_quantile,
 )
 
 BOTH = (GradientBoostingClassifier, GradientBoostingRegressor)
@@ -57,7 +59,7 @@ def test_gradients_and_hessians_are_those_of_the_loss(loss, targets):
             assert hessians[k, row] == pytest.approx(factor * curve, rel=1e-3, abs=1e-5)
 
 
-@pytest.mark.parametrize("loss", [Quantile(0.3), Quantile(0.5), Huber(0.9)], ids=lambda loss: type(loss).__name__)
+@pytest.mark.parametrize("loss", [Quantile(0.3), Quantile(0.5)], ids=lambda loss: str(loss.parameter))
 def test_gradients_of_losses_with_kinks_are_right_away_from_them(loss):
     targets = np.array([1.0, -3.0, 0.2, 8.0])
     loss.begin(targets, np.ones(4))
@@ -67,6 +69,39 @@ def test_gradients_of_losses_with_kinks_are_right_away_from_them(loss):
         moved = [scores + shift * np.eye(4)[row] for shift in (1e-6, -1e-6)]
         steps = [loss.value(line, targets, np.eye(4)[row]) for line in moved]
         assert gradients[0, row] == pytest.approx((steps[0] - steps[1]) / 2e-6, abs=1e-6)
+
+
+def test_gradients_of_the_huber_loss_are_clipped_at_a_quantile_of_the_errors():
+    targets, scores = np.array([1.0, -3.0, 0.2, 8.0]), np.array([[0.3, 0.1, 0.5, 0.7]])
+    loss = Huber(0.75)
+    loss.adapt(scores, targets, np.ones(4))
+    # The absolute errors are 0.3, 0.7, 3.1 and 7.3; the quantile of 0.75 is halfway between the last two.
+    gradients, hessians = loss.derive(scores, targets)
+    np.testing.assert_allclose(gradients, [[-0.7, 3.1, 0.3, -5.2]], atol=1e-12)
+    np.testing.assert_array_equal(hessians, 1.0)
+
+
+@pytest.mark.parametrize("options", [{}, {"n_estimators": 100}, {"n_estimators": 100, "subsample": 0.5}], ids=str)
+def test_huber_is_as_robust_as_in_scikit_learn(options):
+    random = np.random.default_rng(0)
+    X = random.uniform(0.0, 10.0, (2000, 1))
+    truth = 10.0 * X[:, 0]
+    y = truth + random.normal(size=2000) + 40.0 * (random.random(2000) < 0.08)
+    peer = SklearnBoosting(loss="huber", random_state=0).fit(X, y)
+    error_of_peer = np.abs(peer.predict(X) - truth).mean()
+    squared = GradientBoostingRegressor(random_state=0, **options).fit(X, y)
+    assert np.abs(squared.predict(X) - truth).mean() > 4.0 * error_of_peer
+    huber = GradientBoostingRegressor(loss="huber", random_state=0, **options).fit(X, y)
+    assert np.abs(huber.predict(X) - truth).mean() < error_of_peer
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 3, 10, 101])
+@pytest.mark.parametrize("quantile", [0.0, 0.1, 0.25, 0.5, 0.9, 1.0])
+def test_a_quantile_of_rows_without_weights_is_that_of_equal_weights(n_rows, quantile):
+    numbers = np.random.default_rng(n_rows).integers(0, 20, n_rows).astype(float)
+    assert weighted_quantile(numbers, np.ones(n_rows), quantile) == weighted_quantile(
+        numbers, np.full(n_rows, 2.0), quantile
+    )
 
 
 @pytest.mark.parametrize(("loss", "targets"), SMOOTH, ids=lambda value: type(value).__name__)

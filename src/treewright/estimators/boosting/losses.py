@@ -49,6 +49,10 @@ class Loss(ABC):
     def begin(self, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """The best constant score, per output."""
 
+    def adapt(self, scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> None:
+        """Prepare for a round with these scores; called before the gradients are computed."""
+        del scores, targets, weights
+
     def fill(
         self,
         scores: np.ndarray,
@@ -138,7 +142,11 @@ class Absolute(Quantile):
 
 
 class Huber(Loss):
-    """Squared for small errors and linear for large ones; what is large is a quantile of the first errors."""
+    """Squared for small errors and linear for large ones; a quantile of the errors before each round is the border.
+
+    The border falls with the errors, so that outliers lose their weight as the others are fitted (Friedman 2001). Values
+    of different rounds are comparable only without it: the validation loss is the mean absolute error.
+    """
 
     kind = HUBER
 
@@ -147,15 +155,14 @@ class Huber(Loss):
         self.parameter = 1.0
 
     def begin(self, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        middle = weighted_quantile(targets, weights, 0.5)
-        width = weighted_quantile(np.abs(targets - middle), weights, self.share)
-        self.parameter = width if width > 0.0 else 1.0
-        return np.array([middle])
+        return np.array([weighted_quantile(targets, weights, 0.5)])
+
+    def adapt(self, scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> None:
+        border = weighted_quantile(np.abs(targets - scores[0]), weights, self.share)
+        self.parameter = border if border > 0.0 else 1.0
 
     def value(self, scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> float:
-        errors = np.abs(scores[0] - targets)
-        small = np.minimum(errors, self.parameter)
-        return float(np.average(0.5 * small**2 + self.parameter * (errors - small), weights=weights))
+        return float(np.average(np.abs(targets - scores[0]), weights=weights))
 
 
 class Tweedie(Loss):
@@ -363,6 +370,8 @@ def weighted_quantile(numbers: np.ndarray, weights: np.ndarray, quantile: float)
     >>> weighted_quantile(np.array([3.0, 1.0, 2.0, 9.0]), np.ones(4), 0.5)
     2.5
     """
+    if len(numbers) > 1 and (weights == 1.0).all():
+        return _quantile(numbers, quantile)
     order = np.argsort(numbers, kind="stable")
     passed = np.cumsum(weights[order])
     wanted = quantile * passed[-1]
@@ -370,6 +379,17 @@ def weighted_quantile(numbers: np.ndarray, weights: np.ndarray, quantile: float)
     at = float(numbers[order[place]])
     on_edge = abs(passed[place] - wanted) <= 1e-12 * passed[-1] and place + 1 < len(numbers)
     return 0.5 * (at + float(numbers[order[place + 1]])) if on_edge else at
+
+
+def _quantile(numbers: np.ndarray, quantile: float) -> float:
+    """The weighted quantile of at least two rows with weight 1, without sorting all."""
+    n_rows = len(numbers)
+    wanted = quantile * n_rows
+    place = min(max(int(np.ceil(wanted * (1.0 - 1e-12))) - 1, 0), n_rows - 1)
+    after = min(place + 1, n_rows - 1)
+    ordered = np.partition(numbers, [place, after])
+    on_edge = abs(place + 1 - wanted) <= 1e-12 * n_rows
+    return 0.5 * (float(ordered[place]) + float(ordered[after])) if on_edge else float(ordered[place])
 
 
 @dataclass(frozen=True)

@@ -283,6 +283,7 @@ class Rounds:
     def _derive(self) -> None:
         """Compute the gradients and hessians of all rows."""
         loss, n_rows = self.plan.loss, len(self.rows)
+        loss.adapt(self.scores, self.rows.targets, self.rows.weights)
 
         def fill(first: int, last: int) -> None:
             rows = (first, last)

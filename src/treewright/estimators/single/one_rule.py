@@ -306,17 +306,18 @@ def where_full(line: Line, min_bucket: float) -> np.ndarray:
     A class is full as many rows after its next one as `min_bucket` takes. The interval is full with the first class
     that is: the least over all rows from its beginning on.
     """
-    n_rows, n_values = len(line.labels), len(line.values)
+    n_rows = len(line.labels)
+    full = np.full(n_rows, len(line.values))
+    rank = line.rank()
     by_class = np.argsort(line.labels, kind="stable")
-    label = line.labels[by_class]
-    total = np.cumsum(line.weights[by_class])
-    before = np.append(0.0, total[:-1])
-    # Sums of fractions round: what lacks a billionth is full.
-    imputation = np.searchsorted(total, before + min_bucket * (1.0 - 1e-9))
-    inside = imputation < n_rows
-    inside[inside] = label[imputation[inside]] == label[inside]
-    full = np.full(n_rows, n_values)
-    full[by_class[inside]] = line.rank()[by_class[imputation[inside]]] + 1
+    for rows in np.split(by_class, np.flatnonzero(np.diff(line.labels[by_class])) + 1):
+        total = np.cumsum(line.weights[rows])
+        before = np.append(0.0, total[:-1])
+        # Sums of fractions round: what lacks a billionth is full. Next to large weights `min_bucket` is nothing.
+        filled = np.searchsorted(total, before + min_bucket * (1.0 - 1e-9))
+        filled = np.maximum(filled, np.arange(len(rows)))
+        inside = filled < len(rows)
+        full[rows[inside]] = rank[rows[filled[inside]]] + 1
     return np.minimum.accumulate(full[::-1])[::-1][line.starts[:-1]]
 
 
