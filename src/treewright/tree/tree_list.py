@@ -83,4 +83,6 @@ class TreeList:
 def gains_of(tree: Tree) -> np.ndarray:
     """Sum up the gains of the splits of each column, times the weights of their nodes."""
     inner = np.flatnonzero(tree.n_children)
-    return np.bincount(tree.column[inner], tree.gain[inner] * tree.weight[inner], minlength=len(tree.columns))
+    gained = np.zeros(len(tree.columns))
+    np.add.at(gained, tree.column[inner], tree.gain[inner] * tree.weight[inner])
+    return gained

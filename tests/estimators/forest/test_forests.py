@@ -21,6 +21,9 @@ from one_way import assert_first_column_moves_answers_one_way
 from sample_tables import answers, mixed_table, target_of
 from table_forms import FORMS, columns_of
 from treewright import (
+    AdaBoostRegressor,
+    BaggingRegressor,
+    DecisionTreeRegressor,
     ExtraTreesClassifier,
     ExtraTreesRegressor,
     RandomForestClassifier,
@@ -507,3 +510,34 @@ def not_applicable(model: Any) -> dict[str, str]:
 )
 def test_forests_pass_the_checks_of_scikit_learn(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("criterion", ["squared_error", "absolute_error", "poisson"])
+@pytest.mark.parametrize("learner", [RandomForestRegressor, DecisionTreeRegressor])
+def test_importances_without_a_split_are_zeros(criterion, learner):
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    options = {"n_estimators": 3} if learner is RandomForestRegressor else {}
+    importances = learner(criterion=criterion, **options).fit(X, np.ones(20)).feature_importances_
+    assert importances.dtype == np.float64
+    np.testing.assert_array_equal(importances, np.zeros(3))
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        DecisionTreeRegressor(criterion="poisson"),
+        RandomForestRegressor(criterion="poisson", n_estimators=3),
+        ExtraTreesRegressor(criterion="poisson", n_estimators=3),
+        BaggingRegressor(DecisionTreeRegressor(criterion="poisson"), n_estimators=3),
+        AdaBoostRegressor(DecisionTreeRegressor(criterion="poisson"), n_estimators=3),
+    ],
+    ids=lambda learner: type(learner).__name__,
+)
+def test_poisson_refuses_a_target_that_is_no_count_but_no_sample_of_one(learner):
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    with pytest.raises(ValueError, match="20 of 20 values of y are negative"):
+        learner.fit(X, -np.ones(20))
+    with pytest.raises(ValueError, match="all values of y are 0"):
+        learner.fit(X, np.zeros(20))
+    one_count = np.eye(20)[3]
+    assert (learner.fit(X, one_count).predict(X) >= 0.0).all()

@@ -93,8 +93,10 @@ class ForestLearner(Ensemble, TableLearner):
         if not self.warm_start:
             self.__dict__.pop("shape_", None)
         single = self._single_tree()
+        spec = specification(single, seed=0)
         table = self._read_table(X)
         training = self._read_training(table, y, sample_weight)
+        spec.check(training)
         earlier = getattr(self, "forest_", None) if self.warm_start else None
         plan = self._plan(single, training, self._forest_seed(earlier))
         n_trees = self._count_trees(len(training.y))
@@ -115,7 +117,7 @@ class ForestLearner(Ensemble, TableLearner):
             raise ValueError(OTHER_TABLE)
         if forest is None or first < n_trees:
             with follow("growing trees", n_trees - first, self.progress) as tick:
-                grown = grow_trees(specification(single, seed=0), training, binned, plan, range(first, n_trees), tick)
+                grown = grow_trees(spec, training, binned, plan, range(first, n_trees), tick)
             forest = grown if earlier is None else _joined(earlier, grown)
         rows = training.values if binned is None else binned.codes_by_row
         out_of_bag = self._predict_out_of_bag(forest, rows, training, plan)

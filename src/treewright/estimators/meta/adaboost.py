@@ -89,9 +89,10 @@ class TreeSource:
     """The training data of trees of this library: the table is read once, and weighted anew for each member."""
 
     def __init__(self, base: TreeLearner, X: Any, y: Any, weights: np.ndarray) -> None:
-        specification(base, seed=0)  # checks the parameters before any work is done
+        spec = specification(base, seed=0)
         self.table = read_table(base, X)
         self.training = read_training(base, self.table, y, weights)
+        spec.check(self.training)
         self.kept = weights > 0.0
         self.n_features = len(self.table.columns)
         self.column_names = [column.name for column in self.table.columns] if self.table.named else None

@@ -77,7 +77,7 @@ class Rows:
     """The training data of trees of this library: the table is read once, and weighted anew for each member."""
 
     def __init__(self, base: TreeLearner, table: Table, training: Training) -> None:
-        specification(base, seed=0)  # checks the parameters before any work is done
+        specification(base, seed=0).check(training)
         self.table, self.training = table, training
 
     def fit(self, member: TreeLearner, counts: np.ndarray, places: np.ndarray) -> Any:

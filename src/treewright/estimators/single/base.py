@@ -65,6 +65,7 @@ class TreeLearner(TableLearner):
         spec = self._specification()
         table = self._read_table(X)
         training = self._read_training(table, y, sample_weight)
+        spec.check(training)
         fitted = spec.fit(training)
         names = [column.name for column in table.columns] if table.named else None
         return adopt(self, fitted, training.classes, names, len(table.columns))
@@ -131,11 +132,10 @@ class TreeLearner(TableLearner):
     @property
     def feature_importances_(self) -> np.ndarray:
         """The fraction of each column in the total gain of all splits; zeros if there is no gain."""
+        from treewright.tree.tree_list import gains_of
+
         check_is_fitted(self)
-        tree = self.tree_
-        inner = np.flatnonzero(tree.n_children)
-        gained = tree.gain[inner] * tree.weight[inner]
-        by_column = np.bincount(tree.column[inner], gained, minlength=len(tree.columns))
+        by_column = gains_of(self.tree_)
         total = by_column.sum()
         return by_column / total if total > 0.0 else by_column
 

@@ -50,10 +50,13 @@ class TreeSpec:
     smoothing: tuple[str, float] | None
     pruning: Pruning | None
 
-    def fit(self, training: Training) -> FittedTree:
-        """The tree of these rows, pruned if asked to."""
+    def check(self, training: Training) -> None:
+        """Refuse a table whose target the criterion is not defined for; its samples need no check of their own."""
         if self.plan.criterion == "poisson":
             _check_counts(training)
+
+    def fit(self, training: Training) -> FittedTree:
+        """The tree of these rows, pruned if asked to."""
         if self.pruning is None:
             return FittedTree(self.grow(training))
         from treewright.estimators.single.pruning import grow_to_size
