@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from properties import examples
+from table_forms import WITH_NAMES
 from treewright.table import Frame, Kind, Unit, read_frame, read_like
 
 NAN = float("nan")
@@ -435,3 +436,36 @@ def test_moments_with_a_time_zone_are_kept_and_written_in_utc():
         np.testing.assert_array_equal(table.values, read_frame(pandas).values)
     with pytest.raises(ValueError, match="was dates with a time zone in training, is dates now"):
         read_like({"d": [datetime(2024, 1, 1, 12)]}, table.columns, named=True)
+
+
+@pytest.mark.parametrize("form", WITH_NAMES)
+def test_large_integers_stay_distinct_categories(form):
+    integers = [10**18, 10**18 + 1, 10**18 + 2] * 4
+    table = read_frame(WITH_NAMES[form]({"id": integers}), categorical_features=["id"])
+    assert table.columns[0].categories == (10**18, 10**18 + 1, 10**18 + 2)
+    np.testing.assert_array_equal(table.values[:, 0], [0, 1, 2] * 4)
+    again = read_like(WITH_NAMES[form]({"id": [10**18 + 2, 10**18 + 3]}), table.columns, named=table.named)
+    np.testing.assert_array_equal(again[:, 0], [2, -1])
+
+
+def test_large_integers_that_merge_as_numbers_are_named():
+    with pytest.warns(UserWarning, match="column 'id': 2 distinct integers above"):
+        read_frame({"id": np.array([10**18, 10**18 + 1, 10**18 + 2])})
+
+
+def test_bytes_that_are_no_text_stay_distinct():
+    table = read_frame({"key": [b"\xff", b"\xfe", b"yes"]})
+    assert table.columns[0].categories == ("b'\\xff'", "b'\\xfe'", "yes")
+
+
+def test_moments_that_merge_are_named():
+    moments = np.array([1_700_000_000_000_000_001, 1_700_000_000_000_000_002]).astype("M8[ns]")
+    with pytest.warns(UserWarning, match="column 'at': 1 distinct moments are less than a microsecond"):
+        read_frame({"at": moments})
+
+
+def test_decimals_of_arrow_are_the_nearest_floats():
+    random = np.random.default_rng(0)
+    decimals = [decimal.Decimal(int(x)).scaleb(-9) for x in random.integers(0, 10**17, 2000)]
+    table = read_frame(pa.table({"price": pa.array(decimals)}))
+    np.testing.assert_array_equal(table.values[:, 0], [float(value) for value in decimals])

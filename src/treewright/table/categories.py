@@ -28,10 +28,12 @@ def is_missing(value: Any) -> bool:
 
 
 def plain_category(value: Any) -> object:
-    """A category as a plain Python value, so that it prints well and can be written to any file.
+    r"""A category as a plain Python value, so that it prints well and can be written to any file.
 
-    >>> [plain_category(value) for value in (np.float64(3.0), np.str_("a"), 2.5, b"b")]
-    [3, 'a', 2.5, 'b']
+    Bytes that are no text are written as Python writes them.
+
+    >>> [plain_category(value) for value in (np.float64(3.0), np.str_("a"), 2.5, b"b", b"\xff")]
+    [3, 'a', 2.5, 'b', "b'\\xff'"]
     """
     if isinstance(value, np.generic):
         value = value.item()
@@ -42,12 +44,19 @@ def plain_category(value: Any) -> object:
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, bytes):
-        return value.decode("utf-8", errors="replace")
+        return _text_of(value)
     if isinstance(value, str):
         return str(value)
     if isinstance(value, bool | int | float | date | timedelta):
         return value
     return str(value)
+
+
+def _text_of(value: bytes) -> str:
+    try:
+        return value.decode("utf-8")
+    except UnicodeDecodeError:
+        return repr(value)
 
 
 def number_cells(cells: Sequence[Any]) -> tuple[tuple[object, ...], np.ndarray]:
@@ -73,6 +82,16 @@ def tidy_categories(categories: Iterable[Any], indices: np.ndarray) -> tuple[tup
     if new_index == list(range(len(new_index))):
         return tuple(place), indices
     return tuple(place), look_up(new_index, indices)
+
+
+def number_integers(values: np.ndarray) -> tuple[tuple[object, ...], np.ndarray]:
+    """Return the distinct integers in ascending order, and the index of each value; no integer becomes a float.
+
+    >>> number_integers(np.array([10**18 + 1, 10**18]))
+    ((1000000000000000000, 1000000000000000001), array([1., 0.]))
+    """
+    distinct, indices = np.unique(values, return_inverse=True)
+    return tuple(distinct.tolist()), indices.astype(np.float64)
 
 
 def look_up(table: Sequence[float], indices: np.ndarray) -> np.ndarray:

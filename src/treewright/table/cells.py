@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import warnings
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -11,13 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from treewright.table.categories import BOOLEANS, is_missing, number_cells, some
+from treewright.table.categories import BOOLEANS, is_missing, number_cells, number_integers, some, tidy_categories
 from treewright.table.column import Column, Kind, Unit
 
 Coded = tuple[Column, np.ndarray]
 """A column and its values: float64 numbers or category indices, NaN where missing."""
 
 _DECLARE = "declare the column categorical with categorical_features"
+
+# Larger integers are not all different as floats.
+MOST_EXACT = 1 << 53
 
 
 def read_values(name: str, values: np.ndarray | Sequence[Any], wanted: Kind | None = None) -> Coded:
@@ -31,7 +35,9 @@ def read_values(name: str, values: np.ndarray | Sequence[Any], wanted: Kind | No
     """
     if not isinstance(values, np.ndarray):
         return _read_objects(name, list(values), wanted)
-    if values.dtype.kind in "iuf":
+    if values.dtype.kind in "iu":
+        return read_integers(name, values, wanted)
+    if values.dtype.kind == "f":
         return Column(name, Kind.NUMERIC), np.asarray(values, dtype=np.float64)
     if values.dtype.kind == "b":
         return Column(name, Kind.CATEGORICAL, BOOLEANS), values.astype(np.float64)
@@ -44,6 +50,24 @@ def read_values(name: str, values: np.ndarray | Sequence[Any], wanted: Kind | No
     return _read_objects(name, values.tolist(), wanted)
 
 
+def read_integers(name: str, integers: np.ndarray, wanted: Kind | None) -> Coded:
+    """Read integers as floats, but categories beyond 2**53 as they are; warn where different numbers become one."""
+    numbers = integers.astype(np.float64)
+    if not len(numbers) or np.abs(numbers).max() < MOST_EXACT:
+        return Column(name, Kind.NUMERIC), numbers
+    if wanted is Kind.CATEGORICAL:
+        categories, indices = number_integers(integers)
+        return Column(name, Kind.CATEGORICAL, categories), indices
+    n_merged = len(np.unique(integers)) - len(np.unique(numbers))
+    if n_merged:
+        warnings.warn(
+            f"column {name!r}: {n_merged} distinct integers above 2**53 are equal to others as floats; subtract a "
+            f"constant, or {_DECLARE}",
+            stacklevel=2,
+        )
+    return Column(name, Kind.NUMERIC), numbers
+
+
 def complex_error(name: str) -> ValueError:
     return ValueError(f"column {name!r}: Complex data not supported; give the real and imaginary parts as two columns")
 
@@ -52,12 +76,27 @@ def _read_moments(name: str, moments: np.ndarray) -> Coded:
     """Whole days as days, also where the type could hold the time of day; anything finer as microseconds."""
     if np.datetime_data(moments.dtype)[0] in ("Y", "M", "W", "D") or _are_days(moments):
         return Column(name, Kind.NUMERIC, unit=Unit.DATE), _count(moments, "M8[D]")
-    return Column(name, Kind.NUMERIC, unit=Unit.DATETIME), _count(moments, "M8[us]")
+    return Column(name, Kind.NUMERIC, unit=Unit.DATETIME), _count_microseconds(name, moments)
 
 
 def read_zoned(name: str, moments: np.ndarray) -> Coded:
     """Moments that had a time zone, given in UTC; a day there is no day here, so they stay moments."""
-    return Column(name, Kind.NUMERIC, unit=Unit.UTC), _count(moments, "M8[us]")
+    return Column(name, Kind.NUMERIC, unit=Unit.UTC), _count_microseconds(name, moments)
+
+
+def _count_microseconds(name: str, moments: np.ndarray) -> np.ndarray:
+    """Return the microseconds since 1970; warn where that makes different moments one."""
+    in_microseconds = moments.astype("M8[us]")
+    is_finer = np.datetime_data(moments.dtype)[0] in ("ns", "ps", "fs", "as")
+    if is_finer and not np.array_equal(in_microseconds.astype(moments.dtype), moments, equal_nan=True):
+        n_merged = len(np.unique(moments)) - len(np.unique(in_microseconds))
+        if n_merged:
+            warnings.warn(
+                f"column {name!r}: {n_merged} distinct moments are less than a microsecond from others and count as "
+                "equal; give the time since the first moment as a number",
+                stacklevel=2,
+            )
+    return _count(in_microseconds, "M8[us]")
 
 
 def _are_days(moments: np.ndarray) -> bool:
@@ -126,7 +165,7 @@ def _read_objects(name: str, cells: list[Any], wanted: Kind | None) -> Coded:
     if families == {_Family.BOOLEAN}:
         return Column(name, Kind.CATEGORICAL, BOOLEANS), np.array(cells, dtype=np.float64)
     if families <= {_Family.NUMBER, _Family.BOOLEAN}:
-        return Column(name, Kind.NUMERIC), _floats(name, cells)
+        return _read_numbers(name, cells, wanted)
     if families != {_Family.TEXT} and wanted is None:
         raise _mixed_error(name, cells, families)
     categories, indices = number_cells(cells)
@@ -138,6 +177,17 @@ def _may_hide_missing(types: set[type], families: set[_Family]) -> bool:
     if types - {str, int, bool, float, type(None)}:
         return True
     return float in types and not families <= {_Family.NUMBER, _Family.BOOLEAN, _Family.MISSING}
+
+
+def _read_numbers(name: str, cells: list[Any], wanted: Kind | None) -> Coded:
+    """Read numbers of any type as floats, but categories beyond 2**53 as they are."""
+    if wanted is Kind.CATEGORICAL and any(isinstance(cell, int) and abs(cell) >= MOST_EXACT for cell in cells):
+        known = np.array([cell is not None for cell in cells])
+        indices = np.full(len(cells), np.nan)
+        categories, indices[known] = number_integers(np.array(cells, dtype=object)[known])
+        categories, indices = tidy_categories(categories, indices)
+        return Column(name, Kind.CATEGORICAL, categories), indices
+    return Column(name, Kind.NUMERIC), _floats(name, cells)
 
 
 def _floats(name: str, cells: list[Any]) -> np.ndarray:

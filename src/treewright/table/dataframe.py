@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treewright.table.categories import BOOLEANS, tidy_categories
+from treewright.table.categories import BOOLEANS, is_missing, tidy_categories
 from treewright.table.cells import Coded, read_values, read_zoned
 from treewright.table.column import Column, Kind
 
@@ -21,6 +21,10 @@ def read_series(name: str, series: nw.Series[Any], wanted: Kind | None = None) -
     dtype = series.dtype
     if dtype == nw.Float64:
         return Column(name, Kind.NUMERIC), series.to_numpy()
+    if dtype.is_integer() and not series.null_count():
+        return read_values(name, series.to_numpy(), wanted)
+    if dtype.is_integer() and wanted is Kind.CATEGORICAL:
+        return read_values(name, series.to_list(), wanted)
     if dtype.is_numeric():
         return Column(name, Kind.NUMERIC), _as_floats(series)
     if dtype == nw.Boolean:
@@ -47,10 +51,12 @@ def _as_floats(series: nw.Series[Any]) -> np.ndarray:
     import narwhals.stable.v2 as nw
 
     try:
-        return series.cast(nw.Float64).to_numpy()
+        # Arrow does not round a decimal to the nearest float.
+        if not isinstance(series.dtype, nw.Decimal):
+            return series.cast(nw.Float64).to_numpy()
     except (ValueError, OverflowError):
-        # Arrow refuses whole numbers above 2**53, which a float can only come near to.
-        return np.array([np.nan if value is None else float(value) for value in series.to_list()])
+        pass  # Arrow refuses whole numbers above 2**53, which a float can only come near to
+    return np.array([np.nan if is_missing(value) else float(value) for value in series.to_list()])
 
 
 def is_declared(series: nw.Series[Any]) -> bool:
