@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from treewright.estimators.missing_values import refuse_missing, refuse_unseen
 from treewright.estimators.parameters import is_text
-from treewright.estimators.weights import read_weights, weigh_classes
+from treewright.estimators.weights import in_rows, read_weights, weigh_classes
 from treewright.table import (
     Table,
     declared_classes,
@@ -156,6 +156,7 @@ class TableLearner(BaseEstimator):
             total = weights.sum()
         if not np.isfinite(total):
             raise ValueError("the weights add up to infinity; scale them down")
+        weights = in_rows(weights, total)
         kept = weights > 0.0
         if not kept.any():
             raise ValueError("every row has a weight of zero, so there is nothing to learn from; give some row more")

@@ -10,6 +10,9 @@ import numpy as np
 from treewright.estimators.parameters import is_real, parameter_error
 from treewright.table.categories import some
 
+# Products of larger weights with squares of targets may exceed the floats.
+LARGEST_WEIGHT = 2.0**100
+
 
 def read_weights(sample_weight: Any, n_rows: int) -> np.ndarray:
     """One weight per row; a single number weighs every row the same.
@@ -29,6 +32,23 @@ def read_weights(sample_weight: Any, n_rows: int) -> np.ndarray:
     _refuse(np.isnan(weights), "contains NaN", "give 0 to leave a row out")
     _refuse(np.isinf(weights), "contains infinity", "give finite weights")
     _refuse(weights < 0.0, "contains negative values", "give 0 to leave a row out")
+    return weights
+
+
+def in_rows(weights: np.ndarray, total: float) -> np.ndarray:
+    """The weights as numbers of rows, which learners compare with limits such as `min_samples_leaf`.
+
+    Weights that sum to 1 or less are fractions of the table, and are scaled to a mean of 1. Weights so large that their
+    products exceed the floats are divided by a power of two.
+
+    >>> in_rows(np.array([0.25, 0.0, 0.75]), 1.0), in_rows(np.array([2.0**120, 2.0**119]), 2.0**121)[1] == 2.0**99
+    (array([0.5, 0. , 1.5]), True)
+    """
+    largest = weights.max(initial=0.0)
+    if largest > LARGEST_WEIGHT:
+        return np.ldexp(weights, int(np.frexp(LARGEST_WEIGHT)[1] - np.frexp(largest)[1]))
+    if 0.0 < total <= 1.0 + 1e-9 and (n_kept := np.count_nonzero(weights)) > 1:
+        return (weights / total) * n_kept
     return weights
 
 

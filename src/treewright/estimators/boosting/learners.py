@@ -121,7 +121,8 @@ class Boosting(TableLearner):
         y : one value per row
             The target: a list, an array, or a column of a frame. For numbers also several columns.
         sample_weight : one number per row, a single number or None
-            A row of weight 2 counts as two rows; one of weight 0 is left out.
+            A row of weight 2 counts as two rows; one of weight 0 is left out. Weights that sum to 1 or less are
+            fractions of the table, and are scaled to a mean of 1.
         X_val, y_val : table and target, or None
             A validation set. Boosting stops early when its loss has not fallen for `n_iter_no_change` rounds, and the
             rounds up to the least loss are kept.

@@ -144,8 +144,8 @@ class Absolute(Quantile):
 class Huber(Loss):
     """Squared for small errors and linear for large ones; a quantile of the errors before each round is the border.
 
-    The border falls with the errors, so that outliers lose their weight as the others are fitted (Friedman 2001). Values
-    of different rounds are comparable only without it: the validation loss is the mean absolute error.
+    The border falls with the errors, so that outliers lose their weight as the others are fitted (Friedman 2001). With
+    it the values of different rounds are not comparable: the validation loss is the mean absolute error.
     """
 
     kind = HUBER

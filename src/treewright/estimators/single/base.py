@@ -60,7 +60,8 @@ class TreeLearner(TableLearner):
         y : one value per row
             The target: a list, an array, or a column of a frame.
         sample_weight : one number per row, a single number or None
-            A row of weight 2 counts as two rows; one of weight 0 is left out.
+            A row of weight 2 counts as two rows; one of weight 0 is left out. Weights that sum to 1 or less are
+            fractions of the table, and are scaled to a mean of 1.
         """
         spec = self._specification()
         table = self._read_table(X)

@@ -12,6 +12,7 @@ import numpy as np
 from treewright.estimators.base import Training
 from treewright.estimators.parameter_docs import documented
 from treewright.estimators.single.base import TreeClassifier
+from treewright.estimators.single.magnitudes import scales_of_columns, with_scaled_columns, without_scales
 from treewright.estimators.single.specification import FittedTree, TreeSpec
 from treewright.estimators.weights import read_weights
 from treewright.table import Table, has_label, take_rows
@@ -20,6 +21,8 @@ from treewright.tree.pruning.methods import collapse_by_errors
 
 # Weka treats numbers that differ by less as equal.
 WEKA_CLOSE = 1e-6
+# It finds no threshold in a column whose values spread over little more than that, so such columns are scaled up.
+LEAST_SPREAD = 1e-3
 
 
 class C45Spec(TreeSpec):
@@ -29,9 +32,16 @@ class C45Spec(TreeSpec):
         return lower_thresholds(super().grow(training), training.table)
 
     def fit(self, training: Training) -> FittedTree:
+        scales = scales_of_columns(training, LEAST_SPREAD)
+        if (scales == 1.0).all() or self.plan.strategy.imputes:
+            return self._fit(training)
+        fitted = self._fit(with_scaled_columns(training, scales))
+        return replace(fitted, tree=without_scales(fitted.tree, scales).replace(tolerance=0.0))
+
+    def _fit(self, training: Training) -> FittedTree:
         if self.pruning is None:
             return FittedTree(collapse_by_errors(self.grow(training)))
-        return super().fit(training)
+        return super()._fit(training)
 
 
 @documented("single", "c45", "classes")
@@ -40,7 +50,8 @@ class C45Classifier(TreeClassifier):
 
     A categorical column has one branch per category, a numeric column a threshold, whose gain is corrected for the
     number of candidates. Rows with missing values become fractional instances. The tree is pruned by upper bounds of
-    its errors. It equals the tree of Weka's J48 to the last digit: see `docs/c45.md`.
+    its errors. It equals the tree of Weka's J48 to the last digit: see `docs/c45.md`. Columns whose values spread over
+    less than 0.001 are the exception: Weka treats values within 0.00001 as equal, and would find no threshold there.
 
     Examples
     --------

@@ -14,6 +14,7 @@ import numpy as np
 from treewright.estimators.base import Training
 from treewright.estimators.missing_values import impute, refuse_missing
 from treewright.estimators.parameters import Plan
+from treewright.estimators.single.magnitudes import scale_of_target, unit_of_impurity, with_scaled_target
 from treewright.estimators.weights import altered_priors, read_costs, weigh_classes
 from treewright.tree import Tree
 
@@ -57,6 +58,17 @@ class TreeSpec:
 
     def fit(self, training: Training) -> FittedTree:
         """The tree of these rows, pruned if asked to."""
+        scale = 1.0 if training.target.is_classes else scale_of_target(training.y)
+        if scale == 1.0:
+            return self._fit(training)
+        # The squares of the smallest targets are 0.
+        unit = max(unit_of_impurity(self.plan.criterion, scale), 1e-300)
+        plan = replace(self.plan, min_split_gain=self.plan.min_split_gain / unit)
+        fitted = replace(self, plan=plan)._fit(replace(training, y=training.y / scale))
+        alpha = None if fitted.ccp_alpha is None else fitted.ccp_alpha * scale**2
+        return FittedTree(with_scaled_target(fitted.tree, scale), alpha)
+
+    def _fit(self, training: Training) -> FittedTree:
         if self.pruning is None:
             return FittedTree(self.grow(training))
         from treewright.estimators.single.pruning import grow_to_size
