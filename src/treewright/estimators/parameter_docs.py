@@ -334,6 +334,8 @@ quantiles : bool
 max_categories : int
     Largest number of columns for one categorical column. If it has more categories, the rarest ones share one column.
     Raise it where rare categories matter and there are many rows.
+scale [preparer] : bool or "auto"
+    Whether numbers are scaled to mean 0 and standard deviation 1. "auto" scales them unless all columns are numbers.
 categorical_features : list of names or positions, mask, "all" or None
     Columns that are treated as categorical, such as numeric codes that are no quantities.
 numeric_features : list of names or positions, mask, "all" or None

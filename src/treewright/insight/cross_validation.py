@@ -147,7 +147,7 @@ def cross_validate_score(model: Any, X: Any, y: Any, *, folds: int = 10, random_
     """
     from sklearn.base import is_classifier, is_regressor
 
-    from treewright.estimators.meta.preparing import has_text_or_missing, prepared
+    from treewright.estimators.meta.preparing import prepared
     from treewright.estimators.parameters import is_whole, parameter_error
 
     if isinstance(model, type) or not (is_classifier(model) or is_regressor(model)):
@@ -161,7 +161,7 @@ def cross_validate_score(model: Any, X: Any, y: Any, *, folds: int = 10, random_
         raise ValueError(f"X has {n_rows} rows, but y has {len(values)} values; give one target value per row")
     table = open_table(X)
     is_foreign = type(model).__module__.split(".")[0] != "treewright"
-    if is_foreign and (isinstance(table, Frame) or has_text_or_missing(X)):
+    if is_foreign:
         model = prepared(model)
     return cross_validate(model, table, y, values, task, split_folds(values, task, int(folds), random_state))
 

@@ -167,8 +167,6 @@ def refit_and_ask(again: Any, X: np.ndarray, y: np.ndarray, rows: np.ndarray) ->
     if isinstance(again, GaussianNB | SVC | LinearRegression | RandomForestClassifier):
         rows, counts = np.unique(rows, return_counts=True)
         weights = {"sample_weight": counts}
-    if isinstance(again, KNeighborsClassifier | SVC):  # these go by distance, so the scale matters
-        X = TablePreparer().fit(X[rows]).transform(X)
     again.fit(X[rows], y[rows], **weights)
     return votes(again.predict(X)) if isinstance(again, SVC) else answers(again, X)
 

@@ -8,17 +8,29 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_wine
+from sklearn.ensemble import AdaBoostClassifier as ScikitAdaBoost
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from table_forms import WITH_NAMES
-from treewright import DecisionTreeClassifier
+from treewright import (
+    AdaBoostClassifier,
+    AdaBoostRegressor,
+    BaggingClassifier,
+    BayesianAveragingClassifier,
+    DecisionTreeClassifier,
+    StackingClassifier,
+    VotingClassifier,
+)
 from treewright.estimators.meta.preparing import TablePreparer, prepared, reads_tables, takes_weights
 from treewright.table.selection import open_rows
 
@@ -119,3 +131,63 @@ def test_a_wrong_number_of_categories_gets_one_sentence() -> None:
 @parametrize_with_checks([TablePreparer()])
 def test_the_preparer_passes_the_checks_of_scikit_learn(estimator: Any, check: Callable[[Any], None]) -> None:
     check(estimator)
+
+
+@pytest.mark.parametrize(
+    "combine",
+    [
+        lambda base: BaggingClassifier(base, n_estimators=1, replace=False),
+        lambda base: VotingClassifier([("only", base)]),
+    ],
+    ids=["bagging", "voting"],
+)
+@pytest.mark.parametrize(
+    "base", [KNeighborsClassifier(3), SVC(), LogisticRegression()], ids=lambda base: type(base).__name__
+)
+def test_members_see_numbers_in_their_own_units(combine, base):
+    X, y = load_wine(return_X_y=True)  # columns between 0.1 and 1,700
+    expected = clone(base).fit(X[::2], y[::2]).predict(X[1::2])
+    np.testing.assert_array_equal(combine(base).fit(X[::2], y[::2]).predict(X[1::2]), expected)
+
+
+def test_members_of_adaboost_see_numbers_in_their_own_units():
+    X, y = load_wine(return_X_y=True)
+    expected = ScikitAdaBoost(SVC(), n_estimators=3, random_state=0).fit(X, y).predict(X)
+    np.testing.assert_array_equal(
+        AdaBoostClassifier(SVC(), n_estimators=3, random_state=0).fit(X, y).predict(X), expected
+    )
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("combine", [BaggingClassifier, AdaBoostClassifier], ids=lambda combine: combine.__name__)
+def test_members_that_refuse_such_values_get_them_prepared(combine, value):
+    X, y = load_wine(return_X_y=True)
+    model = combine(SVC(), n_estimators=2, random_state=0).fit(X, y)
+    new = X[:3].copy()
+    new[1, 2] = value
+    assert set(model.predict(new)) <= set(y)
+
+
+@pytest.mark.parametrize("scale", [True, False, "auto"])
+def test_auto_scales_numbers_beside_other_columns_only(scale):
+    numbers = {"x": [1.0, 2.0, 6.0]}
+    mixed = {**numbers, "word": ["a", "b", "a"]}
+    assert (TablePreparer(scale=scale).fit_transform(numbers)[:, 0].tolist() == numbers["x"]) is (scale is not True)
+    assert (TablePreparer(scale=scale).fit_transform(mixed)[:, 0].tolist() == numbers["x"]) is (scale is False)
+
+
+def test_an_infinite_value_is_ten_standard_deviations_from_the_mean():
+    preparer = TablePreparer(scale=False).fit({"x": [1.0, 3.0]})
+    assert preparer.transform({"x": [np.inf, -np.inf, np.nan]})[:, 0].tolist() == [12.0, -8.0, 2.0]
+
+
+@pytest.mark.parametrize("combine", [VotingClassifier, StackingClassifier, BayesianAveragingClassifier])
+def test_one_class_is_too_few_for_members(combine):
+    with pytest.raises(ValueError, match="y has the class 'yes' only, and members need two classes or more"):
+        combine().fit([[1], [2], [3]], ["yes"] * 3)
+
+
+@pytest.mark.parametrize("combine", [AdaBoostClassifier, AdaBoostRegressor, BaggingClassifier, VotingClassifier])
+def test_a_table_without_rows_is_refused(combine):
+    with pytest.raises(ValueError, match=r"0 sample\(s\)"):
+        combine().fit(np.empty((0, 3)), [])

@@ -14,7 +14,7 @@ from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from treewright.estimators.base import Ensemble, TableLearner, Training, labels_of_classes, read_table, read_training
-from treewright.estimators.meta.preparing import has_text_or_missing, prepared
+from treewright.estimators.meta.preparing import prepared
 from treewright.estimators.missing_values import refuse_missing, refuse_unseen
 from treewright.estimators.parameter_docs import documented
 from treewright.estimators.parameters import check_progress, is_real, is_text, is_whole, parameter_error
@@ -24,6 +24,7 @@ from treewright.estimators.weights import read_weights
 from treewright.runtime.progress import Tick, follow, interruptible
 from treewright.table import read_classes, read_like, read_numbers
 from treewright.table.selection import open_rows
+from treewright.table.source import open_source
 
 LOSSES = ("linear", "square", "exponential")
 
@@ -199,13 +200,14 @@ class AdaBoost(Ensemble, MetaEstimatorMixin, BaseEstimator):
             Initial weights of the rows; None gives all rows the same weight. A row of weight 0 is left out.
         """
         base = self._check_parameters()
+        open_source(X)  # refuses a table without rows or columns
         targets, classes = self._read_target(y)
         weights = read_weights(sample_weight, len(targets))
         if not weights.any():
             raise ValueError("every row has a weight of zero, so there is nothing to learn from; give some row more")
         weights /= weights.max()
         weights /= weights.sum()
-        base = base if reads_once(base) or not has_text_or_missing(X) else prepared(base)
+        base = prepared(base)
         source = TreeSource(base, X, y, weights) if reads_once(base) else EstimatorSource(X, targets, classes)
         random = check_random_state(self.random_state)
         with follow("boosting", self.n_estimators, self.progress) as tick:

@@ -114,14 +114,21 @@ def default_members(task: Task, *, shares: bool = False) -> Named:
     n_neighbours = max(1, min(5, len(task.y) // 2))
     if not len(task.classes):
         nearest = KNeighborsRegressor(n_neighbours)
-        return [("nearest", prepared(nearest)), ("tree", CARTRegressor()), ("svm", _support_vectors(task, shares))]
+        return [("nearest", _scaled(nearest)), ("tree", CARTRegressor()), ("svm", _support_vectors(task, shares))]
     nearest = KNeighborsClassifier(n_neighbours)
-    return [("nearest", prepared(nearest)), ("tree", CARTClassifier()), ("svm", _support_vectors(task, shares))]
+    return [("nearest", _scaled(nearest)), ("tree", CARTClassifier()), ("svm", _support_vectors(task, shares))]
+
+
+def _scaled(*models: Any) -> PreparedMember:
+    """A model, or a kernel and a model, for columns on one scale."""
+    *kernels, model = models
+    steps = [("prepare", TablePreparer()), *(("kernel", kernel) for kernel in kernels), ("model", model)]
+    return PreparedMember(steps)
 
 
 def _support_vectors(task: Task, shares: bool) -> Any:
     is_large = len(task.y) > MOST_ROWS_OF_EXACT_KERNEL
-    kernel = [("kernel", Nystroem(n_components=KERNEL_POINTS, random_state=0))] if is_large else []
+    kernels = [Nystroem(n_components=KERNEL_POINTS, random_state=0)] if is_large else []
     if not len(task.classes):
         machine = LinearSVR(random_state=0) if is_large else SVR()
         # Its default tolerance is meant for numbers around 1.
@@ -130,7 +137,7 @@ def _support_vectors(task: Task, shares: bool) -> Any:
         model = LinearSVC(random_state=0) if is_large else SVC()
         if shares:
             model = CalibratedClassifierCV(model, ensemble=False, cv=Deal())
-    return PreparedMember([("prepare", TablePreparer()), *kernel, ("model", model)])
+    return _scaled(*kernels, model)
 
 
 class Combination(Ensemble, MetaEstimatorMixin, _BaseComposition, BaseEstimator):
@@ -187,6 +194,9 @@ class Combination(Ensemble, MetaEstimatorMixin, _BaseComposition, BaseEstimator)
         if not kept.all():
             rows, predictions, weights = _safe_indexing(rows, np.flatnonzero(kept)), predictions[kept], weights[kept]
             classes = np.unique(predictions) if len(classes) else classes
+        if len(classes) == 1:
+            only = classes.tolist()[0]
+            raise ValueError(f"y has the class {only!r} only, and members need two classes or more to learn from")
         names = np.array(source.names, dtype=object) if source.named else None
         is_uneven = bool((weights != weights[0]).any())
         return Task(rows, predictions, classes, weights if is_uneven else None, names, len(source.names))

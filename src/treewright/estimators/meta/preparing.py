@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from treewright.estimators.base import TableLearner
 from treewright.estimators.parameter_docs import documented
-from treewright.estimators.parameters import is_whole, parameter_error
+from treewright.estimators.parameters import is_auto, is_whole, parameter_error
 from treewright.table import Column, read_frame, read_like
 
 # How many standard deviations away infinity is taken to be.
@@ -29,13 +29,14 @@ OTHERS = "(others)"
 class NumericColumn:
     """A column of numbers, or of categories in order.
 
-    Missing values get the median, then mean 0 and standard deviation 1.
+    Missing values get the median, then all values mean 0 and standard deviation 1 if they are scaled.
     """
 
     name: str
     median: float
     mean: float
     deviation: float
+    is_scaled: bool
 
     @property
     def names(self) -> list[str]:
@@ -43,8 +44,11 @@ class NumericColumn:
 
     def prepare(self, values: np.ndarray) -> np.ndarray:
         known = np.where(np.isfinite(values), values, self.median)
+        far = INFINITY * np.sign(values)
+        if not self.is_scaled:
+            return np.where(np.isinf(values), self.mean + far * self.deviation, known)[:, None]
         scaled = known / self.deviation - self.mean / self.deviation
-        return np.where(np.isinf(values), INFINITY * np.sign(values), scaled)[:, None]
+        return np.where(np.isinf(values), far, scaled)[:, None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,10 +69,12 @@ class CategoricalColumn:
 class TablePreparer(TransformerMixin, BaseEstimator):
     """Converts a table with text and missing values to numbers, for models that need them.
 
-    Missing values of a number are imputed by the median of the column; then the column is scaled to mean 0 and standard
-    deviation 1. Ordered categories are the numbers 0, 1, 2, .. and are treated alike. Every other category becomes a
-    column of 0 and 1. For missing values and unseen categories all of these are 0. Rows of different categories are
-    then as far apart as two numbers on average, which suits distance-based models.
+    - Missing values of a number are imputed by the median of the column; infinite values are 10 standard deviations
+      from the mean. The column is then scaled to mean 0 and standard deviation 1.
+    - Ordered categories are the numbers 0, 1, 2, .. and are treated alike.
+    - Every other category becomes a column of 0 and 1. For missing values and unseen categories all of these are 0.
+
+    Rows of different categories are then as far apart as two numbers on average, which suits distance-based models.
 
     Examples
     --------
@@ -82,9 +88,15 @@ class TablePreparer(TransformerMixin, BaseEstimator):
     """
 
     def __init__(
-        self, *, max_categories: int = 50, categorical_features: Any = None, numeric_features: Any = None
+        self,
+        *,
+        max_categories: int = 50,
+        scale: bool | str = True,
+        categorical_features: Any = None,
+        numeric_features: Any = None,
     ) -> None:
         self.max_categories = max_categories
+        self.scale = scale
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
 
@@ -92,8 +104,13 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         """Compute medians, scales and categories; `y` is not used."""
         if not is_whole(self.max_categories, 2):
             raise parameter_error("max_categories", self.max_categories, "a whole number of 2 or more")
+        if not (isinstance(self.scale, bool) or is_auto(self.scale)):
+            raise parameter_error("scale", self.scale, "True, False or 'auto'")
         table = read_frame(X, categorical_features=self.categorical_features, numeric_features=self.numeric_features)
-        prepared = [self._learn(column, table.values[:, place]) for place, column in enumerate(table.columns)]
+        is_scaled = self.scale is True or (is_auto(self.scale) and any(not column.is_plain for column in table.columns))
+        prepared = [
+            self._learn(column, table.values[:, place], is_scaled) for place, column in enumerate(table.columns)
+        ]
         self.__dict__.pop("feature_names_in_", None)
         if table.named:
             self.feature_names_in_ = np.array([column.name for column in table.columns], dtype=object)
@@ -119,12 +136,12 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         return np.array([name for column in self._prepared for name in column.names], dtype=object)
 
-    def _learn(self, column: Column, values: np.ndarray) -> NumericColumn | CategoricalColumn:
+    def _learn(self, column: Column, values: np.ndarray, is_scaled: bool) -> NumericColumn | CategoricalColumn:
         if column.is_categorical:
             return self._learn_categories(column, values)
         known = values[np.isfinite(values)]
         if not len(known):
-            return NumericColumn(column.name, 0.0, 0.0, 1.0)
+            return NumericColumn(column.name, 0.0, 0.0, 1.0, is_scaled)
         median = float(np.median(known))
         imputed = np.append(known, np.full(len(values) - len(known), median))
         # Divided by the largest first: squares of very large numbers would be infinite.
@@ -132,7 +149,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         mean = float((imputed / largest).mean() * largest)
         deviation = float(np.sqrt(np.mean((imputed / largest - mean / largest) ** 2)) * largest)
         is_constant = deviation <= 1e-15 * largest
-        return NumericColumn(column.name, median, mean, 1.0 if is_constant else deviation)
+        return NumericColumn(column.name, median, mean, 1.0 if is_constant else deviation, is_scaled)
 
     def _learn_categories(self, column: Column, values: np.ndarray) -> CategoricalColumn:
         n_categories = len(column.categories)
@@ -169,9 +186,17 @@ class PreparedMember(Pipeline):
         super().fit(X, y, **params)
         return self
 
+    def __getattr__(self, name: str) -> Any:
+        """The learned attributes of the estimator, such as `feature_importances_` or `coef_`."""
+        if name.startswith("_") or not name.endswith("_") or "steps" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(self.steps[-1][1], name)
+
 
 def prepared(estimator: Any) -> Any:
     """An estimator that takes tables with text and missing values: itself, or with a `TablePreparer` before it.
+
+    It sees the numbers of a table without other columns in their own units.
 
     >>> from treewright import DecisionTreeClassifier
     >>> prepared(DecisionTreeClassifier())
@@ -179,17 +204,7 @@ def prepared(estimator: Any) -> Any:
     """
     if reads_tables(estimator):
         return estimator
-    return PreparedMember([("prepare", TablePreparer()), ("model", estimator)])
-
-
-def has_text_or_missing(X: Any) -> bool:
-    """Whether a table needs to be prepared for a model that takes numbers only.
-
-    >>> has_text_or_missing([[1, 2]]), has_text_or_missing({"size": ["S", "L"]}), has_text_or_missing([[None]])
-    (False, True, True)
-    """
-    table = read_frame(X)
-    return any(not column.is_numeric for column in table.columns) or bool(np.isnan(table.values).any())
+    return PreparedMember([("prepare", TablePreparer(scale="auto")), ("model", estimator)])
 
 
 def reads_tables(estimator: Any) -> bool:
