@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from treewright.estimators.equivalents import NamesExplained
 from treewright.estimators.missing_values import refuse_missing, refuse_unseen
 from treewright.estimators.parameters import is_text
 from treewright.estimators.weights import read_weights, weigh_classes
@@ -59,7 +60,7 @@ class Training:
         )
 
 
-class TableLearner(BaseEstimator):
+class TableLearner(NamesExplained, BaseEstimator):
     """Shared base of all learners: reads tables in training and in prediction.
 
     A fitted learner has `_columns`, `_target` and `_unseen` of its training table.

@@ -89,8 +89,9 @@ growth : {"auto", "best", "level", "oblivious"}
     otherwise it is "best".
 criterion [classes] : {"gini", "information_gain", "gain_ratio", "error"} or function
     How a split is rated. Gini and information gain rarely differ. The gain ratio penalises columns with many
-    categories. The error is easy to explain, but does not see splits that help only further down. A function gets the
-    array of a node's class weights and returns its impurity: see `docs/criteria.md`.
+    categories. The error is easy to explain, but does not see splits that help only further down. "entropy", which is
+    scikit-learn's name, is the information gain. A function gets the array of a node's class weights and returns its
+    impurity: see `docs/criteria.md`.
 criterion [numbers] : {"squared_error", "sdr", "absolute_error", "poisson"} or function
     How a split is rated. A leaf predicts its mean, with "absolute_error" its median, which is robust to outliers. "sdr"
     is the standard deviation reduction of model trees. "poisson" is for counts; no side of a binary split may have a
@@ -103,7 +104,7 @@ criterion [cart numbers] : {"squared_error", "absolute_error"} or function
     How a split is rated. A leaf predicts its mean, with "absolute_error" its median; both are in the book. A function
     gets weight, mean and variance of a node's targets and returns its impurity: see `docs/criteria.md`.
 criterion [forest classes] : {"gini", "information_gain", "gain_ratio", "error"}
-    How a split is rated. Gini and information gain rarely differ in a forest.
+    How a split is rated. Gini and information gain rarely differ in a forest. "entropy" is the information gain.
 criterion [forest numbers] : {"squared_error", "sdr", "absolute_error", "poisson"}
     How a split is rated. A leaf predicts its mean, with "absolute_error" its median. "poisson" is for counts.
 criterion [oblivious classes] : {"gini", "information_gain", "error"}

@@ -18,6 +18,7 @@ from treewright.estimators.base import (
     Training,
     predict_rows,
 )
+from treewright.estimators.equivalents import our_value
 from treewright.estimators.forest.growth import (
     Bagging,
     ForestPlan,
@@ -290,7 +291,7 @@ class ForestLearner(Ensemble, TableLearner):
             raise ValueError(
                 f"monotonic_cst needs a number or two classes to rise or fall, but y has {n_classes} classes"
             )
-        if directions.any() and self.criterion not in MONOTONIC_CRITERIA:
+        if directions.any() and our_value("criterion", self.criterion) not in MONOTONIC_CRITERIA:
             raise ValueError(
                 f"monotonic_cst needs the criterion {' or '.join(map(repr, MONOTONIC_CRITERIA))}, "
                 f"but it is {self.criterion!r}"

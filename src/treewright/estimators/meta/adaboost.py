@@ -14,6 +14,7 @@ from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from treewright.estimators.base import Ensemble, TableLearner, Training, labels_of_classes, read_table, read_training
+from treewright.estimators.equivalents import NamesExplained
 from treewright.estimators.meta.preparing import has_text_or_missing, prepared
 from treewright.estimators.missing_values import refuse_missing, refuse_unseen
 from treewright.estimators.parameter_docs import documented
@@ -182,7 +183,7 @@ def seeded(base: Any, random: np.random.RandomState) -> Any:
     return member
 
 
-class AdaBoost(Ensemble, MetaEstimatorMixin, BaseEstimator):
+class AdaBoost(NamesExplained, Ensemble, MetaEstimatorMixin, BaseEstimator):
     """Shared base of AdaBoost for classes and for numbers."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

@@ -417,8 +417,8 @@ class BaggingClassifier(ClassPredictions, BaggingLearner):
     def __init__(
         self,
         estimator: Any = None,
-        *,
         n_estimators: int = 50,
+        *,
         max_samples: int | float | None = None,
         max_features: int | float = 1.0,
         replace: bool = True,
@@ -506,8 +506,8 @@ class BaggingRegressor(NumberPredictions, BaggingLearner):
     def __init__(
         self,
         estimator: Any = None,
-        *,
         n_estimators: int = 50,
+        *,
         max_samples: int | float | None = None,
         max_features: int | float = 1.0,
         replace: bool = True,
@@ -562,8 +562,8 @@ class RandomSubspaceClassifier(BaggingClassifier):
     def __init__(
         self,
         estimator: Any = None,
-        *,
         n_estimators: int = 50,
+        *,
         max_features: int | float = 0.5,
         voting: str = "soft",
         categorical_features: Any = None,
@@ -600,8 +600,8 @@ class RandomSubspaceRegressor(BaggingRegressor):
     def __init__(
         self,
         estimator: Any = None,
-        *,
         n_estimators: int = 50,
+        *,
         max_features: int | float = 0.5,
         categorical_features: Any = None,
         numeric_features: Any = None,

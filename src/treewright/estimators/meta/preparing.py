@@ -14,6 +14,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from treewright.estimators.base import TableLearner
+from treewright.estimators.equivalents import NamesExplained
 from treewright.estimators.parameter_docs import documented
 from treewright.estimators.parameters import is_whole, parameter_error
 from treewright.table import Column, read_frame, read_like
@@ -62,7 +63,7 @@ class CategoricalColumn:
 
 
 @documented("preparer")
-class TablePreparer(TransformerMixin, BaseEstimator):
+class TablePreparer(NamesExplained, TransformerMixin, BaseEstimator):
     """Converts a table with text and missing values to numbers, for models that need them.
 
     Missing values of a number are imputed by the median of the column; then the column is scaled to mean 0 and standard

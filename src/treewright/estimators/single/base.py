@@ -17,6 +17,7 @@ from treewright.estimators.parameters import (
     check_plan,
     check_smoothing,
     check_unseen,
+    is_real,
 )
 from treewright.estimators.single.specification import FittedTree, Pruning, TreeSpec
 from treewright.table.column import Column
@@ -152,6 +153,11 @@ class TreeLearner(TableLearner):
 
     def _pruning(self) -> Pruning | None:
         if self.prune is None:
+            if is_real(self.ccp_alpha) and float(self.ccp_alpha) > 0.0:
+                raise ValueError(
+                    f"ccp_alpha is {self.ccp_alpha}, but prune is None, so nothing is pruned; "
+                    "set prune='cost_complexity', which prices the errors of a tree"
+                )
             return None
         from treewright.estimators.single.pruning import check_pruning
 
