@@ -40,7 +40,6 @@ SAME_NAME = [
 WITHOUT_EQUIVALENT = {
     "init",
     "scoring",
-    "warm_start",
     "feature_types",
     "feature_weights",
     "max_cat_threshold",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -313,6 +314,19 @@ class Ensemble:
         """The weight of each member's prediction; the sum is 1."""
         n_members = len(self.estimators_)  # type: ignore[attr-defined]
         return np.full(n_members, 1.0 / n_members)
+
+
+class CountedEnsemble(Ensemble):
+    """An ensemble of members of one kind: `len(model)` counts them, and `model[i]` is one of them."""
+
+    def __len__(self) -> int:
+        return len(self.estimators_)  # type: ignore[attr-defined]
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.estimators_[index]  # type: ignore[attr-defined]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.estimators_)  # type: ignore[attr-defined]
 
 
 def _leave_out(training: Training, kept: np.ndarray) -> Training:

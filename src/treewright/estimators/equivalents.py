@@ -150,7 +150,9 @@ EQUIVALENTS = {
 }
 
 # Values of other libraries with the meaning of one of ours, by parameter.
-SAME_VALUES = {"criterion": {"entropy": "information_gain", "log_loss": "information_gain"}}
+SAME_VALUES = {
+    "criterion": {"entropy": "information_gain", "log_loss": "information_gain", "friedman_mse": "squared_error"}
+}
 
 
 def our_value(parameter: str, value: Any) -> Any:

@@ -136,7 +136,8 @@ def check_plan(parameters: Mapping[str, Any], criteria: tuple[str, ...], *, sing
     """
     known = {field.name for field in fields(Plan)}
     chosen = {"criterion": criteria[0], **{name: parameters[name] for name in parameters if name in known}}
-    chosen["criterion"] = our_value("criterion", chosen["criterion"])
+    same = our_value("criterion", chosen["criterion"])
+    chosen["criterion"] = same if same in criteria else chosen["criterion"]
     _check_criterion(chosen, criteria, single)
     if criteria[0] in NUMBER_CRITERIA and is_text(chosen.get("candidates"), "class_boundaries"):
         raise ValueError(

@@ -164,6 +164,12 @@ class PreparedMember(Pipeline):
     ['yes', 'no', 'yes']
     """
 
+    def __getattr__(self, name: str) -> Any:
+        """Attributes of the fitted model, such as `coef_`, which refer to the prepared columns."""
+        if name.startswith("_") or hasattr(type(self), name) or "steps" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(self.steps[-1][1], name)
+
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Self:
         if sample_weight is not None:
             params[f"{self.steps[-1][0]}__sample_weight"] = sample_weight
