@@ -331,7 +331,8 @@ def model_arrays(model: Any) -> list[Any]:
 def outputs_of(model: Any, test: Any) -> list[Any]:
     """Predictions, leaf indices, importances and arrays of a fitted model."""
     shares = model.predict_proba(test) if hasattr(model, "predict_proba") else None
-    leaves = model.apply(test) if hasattr(model, "apply") else None
+    leaves = model._leaves(test) if hasattr(model, "forest_") else None
+    leaves = model.apply(test) if hasattr(model, "tree_") else leaves
     return [model.predict(test), shares, leaves, getattr(model, "feature_importances_", None), model_arrays(model)]
 
 
@@ -717,7 +718,7 @@ def forest_proximities() -> list[Any]:
     model = build("RandomForestClassifier", n_estimators=20, random_state=1).fit(data.X, data.y)
     return [
         *(model.proximity(data.X), model.proximity(data.X, data.test)),
-        *(model.outlier_scores(data.X, data.y), model.apply(data.test)),
+        *(model.outlier_scores(data.X, data.y), model._leaves(data.test)),
     ]
 
 

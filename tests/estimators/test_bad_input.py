@@ -243,8 +243,8 @@ def test_a_class_of_weight_zero_is_known_but_never_answered() -> None:
     ("parameters", "sentence"),
     [
         (
-            {"criterion": "entropy"},
-            "criterion is 'entropy'; give one of 'gini', 'information_gain', 'gain_ratio' or 'error'",
+            {"criterion": "twoing"},
+            "criterion is 'twoing'; give one of 'gini', 'information_gain', 'gain_ratio' or 'error'",
         ),
         ({"criterion": "squared_error"}, "criterion is 'squared_error'; give one of"),
         ({"criterion": None}, "criterion is None; give one of"),

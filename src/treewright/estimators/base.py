@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -10,6 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from treewright.estimators.equivalents import NamesExplained
 from treewright.estimators.missing_values import refuse_missing, refuse_unseen
 from treewright.estimators.parameters import is_text
 from treewright.estimators.weights import in_rows, read_weights, weigh_classes
@@ -59,7 +61,7 @@ class Training:
         )
 
 
-class TableLearner(BaseEstimator):
+class TableLearner(NamesExplained, BaseEstimator):
     """Shared base of all learners: reads tables in training and in prediction.
 
     A fitted learner has `_columns`, `_target` and `_unseen` of its training table.
@@ -313,6 +315,19 @@ class Ensemble:
         """The weight of each member's prediction; the sum is 1."""
         n_members = len(self.estimators_)  # type: ignore[attr-defined]
         return np.full(n_members, 1.0 / n_members)
+
+
+class CountedEnsemble(Ensemble):
+    """An ensemble of members of one kind: `len(model)` counts them, and `model[i]` is one of them."""
+
+    def __len__(self) -> int:
+        return len(self.estimators_)  # type: ignore[attr-defined]
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.estimators_[index]  # type: ignore[attr-defined]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.estimators_)  # type: ignore[attr-defined]
 
 
 def _leave_out(training: Training, kept: np.ndarray) -> Training:

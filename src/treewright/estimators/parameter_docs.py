@@ -90,8 +90,9 @@ growth : {"auto", "best", "level", "oblivious"}
     otherwise it is "best".
 criterion [classes] : {"gini", "information_gain", "gain_ratio", "error"} or function
     How a split is rated. Gini and information gain rarely differ. The gain ratio penalises columns with many
-    categories. The error is easy to explain, but does not see splits that help only further down. A function gets the
-    array of a node's class weights and returns its impurity: see `docs/criteria.md`.
+    categories. The error is easy to explain, but does not see splits that help only further down. "entropy", which is
+    scikit-learn's name, is the information gain. A function gets the array of a node's class weights and returns its
+    impurity: see `docs/criteria.md`.
 criterion [numbers] : {"squared_error", "sdr", "absolute_error", "poisson"} or function
     How a split is rated. A leaf predicts its mean, with "absolute_error" its median, which is robust to outliers. "sdr"
     is the standard deviation reduction of model trees. "poisson" is for counts; no side of a binary split may have a
@@ -104,7 +105,7 @@ criterion [cart numbers] : {"squared_error", "absolute_error"} or function
     How a split is rated. A leaf predicts its mean, with "absolute_error" its median; both are in the book. A function
     gets weight, mean and variance of a node's targets and returns its impurity: see `docs/criteria.md`.
 criterion [forest classes] : {"gini", "information_gain", "gain_ratio", "error"}
-    How a split is rated. Gini and information gain rarely differ in a forest.
+    How a split is rated. Gini and information gain rarely differ in a forest. "entropy" is the information gain.
 criterion [forest numbers] : {"squared_error", "sdr", "absolute_error", "poisson"}
     How a split is rated. A leaf predicts its mean, with "absolute_error" its median. "poisson" is for counts.
 criterion [oblivious classes] : {"gini", "information_gain", "error"}
@@ -322,6 +323,8 @@ oob_score [classes] : bool or function
 oob_score [numbers] : bool or function
     Whether to compute the out-of-bag coefficient of determination, on rows that a member was not fitted to, as
     `oob_score_`. A function of target and prediction replaces it.
+warm_start [bagging] : bool
+    Whether to keep the members of the last fit and fit only those that `n_estimators` adds to them.
 warm_start [forest] : bool
     Whether to keep the trees of the last fit and grow only those that `n_estimators` adds to them.
 warm_start [boosting] : bool
@@ -340,13 +343,14 @@ categorical_features : list of names or positions, mask, "all" or None
     Columns that are treated as categorical, such as numeric codes that are no quantities.
 numeric_features : list of names or positions, mask, "all" or None
     Columns that are treated as numeric, such as numbers stored as text.
-random_state : int, RandomState or None
-    Seed of all random choices. The same seed gives the same model, bit for bit, for any number of threads.
-random_state [general] : int, RandomState or None
+random_state : int, RandomState, Generator or None
+    Seed of all random choices. The same seed gives the same model, bit for bit, for any number of threads. A Generator
+    or RandomState of NumPy is drawn from once, so that a second fit with it differs.
+random_state [general] : int, RandomState, Generator or None
     Seed of all random choices: `splitter` and `max_features`. Without these it has no effect.
-random_state [adaboost classes] : int, RandomState or None
+random_state [adaboost classes] : int, RandomState, Generator or None
     Seed of the members, if they are random. The default member is not.
-random_state [adaboost numbers] : int, RandomState or None
+random_state [adaboost numbers] : int, RandomState, Generator or None
     Seed of the samples, and of the members if they are random.
 n_jobs : int or None
     Number of threads; None uses all cores. The model does not depend on it.
@@ -398,6 +402,8 @@ estimator_errors_ : ndarray
     The error of each member.
 estimators_samples_ : list of arrays
     The rows that each member was fitted to, as often as they were drawn.
+estimator_ [meta] : estimator
+    The estimator that the members are copies of.
 estimators_features_ : list of arrays
     The positions of the columns that each member was fitted to.
 n_estimators_ [forest] : int
@@ -445,17 +451,20 @@ _MEMBERS = ("estimators_", "named_estimators_", "classes_", *_COLUMNS)
 ATTRIBUTES_BY_TAG = {
     "single": ("tree_", "classes_", "n_classes_", *_COLUMNS, "feature_importances_"),
     "cost_complexity": ("ccp_alpha_",),
-    "forest": ("forest_", "estimators_", "n_estimators_", "classes_", *_COLUMNS, "feature_importances_", *_OUT_OF_BAG),
+    "forest": (
+        *("forest_", "estimators_", "estimators_samples_", "n_estimators_"),
+        *("classes_", *_COLUMNS, "feature_importances_", *_OUT_OF_BAG),
+    ),
     "boosting": (
         *("forests_", "n_estimators_", "learning_rate_", "validation_loss_", "evals_result_"),
         *("best_iteration_", "best_score_", "classes_", *_COLUMNS, "feature_importances_"),
     ),
     "adaboost": (
-        *("stages_", "estimators_", "estimator_weights_", "estimator_errors_"),
+        *("stages_", "estimator_", "estimators_", "estimator_weights_", "estimator_errors_"),
         *("classes_", "n_classes_", *_COLUMNS, "feature_importances_"),
     ),
     "bagging": (
-        *("estimators_", "estimators_samples_", "estimators_features_"),
+        *("estimator_", "estimators_", "estimators_samples_", "estimators_features_"),
         *("classes_", *_COLUMNS, "feature_importances_"),
     ),
     "out_of_bag": _OUT_OF_BAG,

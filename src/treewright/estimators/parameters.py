@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from treewright.engines.criteria import CODES, OWN, criteria_of
 from treewright.engines.missing_values import STRATEGIES, MissingStrategy
+from treewright.estimators.equivalents import our_value
 from treewright.tree.tree import UNSEEN
 
 if TYPE_CHECKING:
@@ -135,6 +136,8 @@ def check_plan(parameters: Mapping[str, Any], criteria: tuple[str, ...], *, sing
     """
     known = {field.name for field in fields(Plan)}
     chosen = {"criterion": criteria[0], **{name: parameters[name] for name in parameters if name in known}}
+    same = our_value("criterion", chosen["criterion"])
+    chosen["criterion"] = same if same in criteria else chosen["criterion"]
     _check_criterion(chosen, criteria, single)
     if criteria[0] in NUMBER_CRITERIA and is_text(chosen.get("candidates"), "class_boundaries"):
         raise ValueError(

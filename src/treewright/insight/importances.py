@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.metrics import check_scoring
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from treewright.estimators.base import TableLearner, columns_of, read_rows, reading_values
 from treewright.estimators.parameters import is_whole, parameter_error
+from treewright.estimators.random_state import open_random_state
 from treewright.runtime.progress import follow, interruptible
 from treewright.runtime.threads import run_interruptibly, usable_threads
 from treewright.table import read_classes, read_numbers
@@ -99,7 +99,7 @@ def permutation_importance(
         the model's own score: the accuracy, or the coefficient of determination.
     n_repeats : int, default=5
         Number of shuffles of each column. More make the means more precise.
-    random_state : int, RandomState or None, default=None
+    random_state : int, RandomState, Generator or None, default=None
         Seed of the shuffles.
     n_jobs : int or None, default=None
         Number of threads; None uses all cores for models of this library and one for others.
@@ -188,7 +188,7 @@ def _read_target(model: Any, X: Any, y: Any) -> np.ndarray:
 
 def _shuffles(n_rows: int, n_repeats: int, random_state: Any) -> list[np.ndarray]:
     """The orders of the rows, the same for each column; drawn as scikit-learn does, each on top of the one before."""
-    seed = check_random_state(random_state).randint(np.iinfo(np.int32).max + 1)
+    seed = open_random_state(random_state).randint(np.iinfo(np.int32).max + 1)
     random, drawn, order = np.random.RandomState(seed), np.arange(n_rows), np.arange(n_rows)
     orders = []
     for _ in range(n_repeats):

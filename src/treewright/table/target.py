@@ -180,7 +180,7 @@ def _one_dimension(y: np.ndarray) -> np.ndarray:
         warnings.warn(
             "A column-vector y was passed when a 1d array was expected; use y.ravel()",
             DataConversionWarning,
-            stacklevel=5,
+            stacklevel=6,
         )
         y = y[:, 0]
     if y.ndim != 1:

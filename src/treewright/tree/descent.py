@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from treewright.tree.tree import Tree
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 # Rows are sent down in blocks of about this many entries, because a row with missing values can end in every leaf.
 MOST_ENTRIES = 1 << 22
@@ -107,6 +111,22 @@ def leaves_of(tree: Tree, values: np.ndarray) -> np.ndarray:
         first = np.concatenate([[0], reached.ends[:-1]])
         leaves[block] = reached.nodes[order[first]]
     return leaves
+
+
+def paths_to(tree: Tree, leaves: np.ndarray) -> csr_matrix:
+    """Return the nodes on the path to each leaf: a sparse matrix of leaves by nodes, 1 on the path."""
+    from scipy.sparse import csr_matrix
+
+    ends = np.cumsum(tree.depth_of[leaves] + 1)
+    nodes = np.empty(ends[-1], dtype=np.int64)
+    node, place = leaves, ends - 1
+    while len(node):
+        nodes[place] = node
+        node = tree.parent[node]
+        node, place = node[node >= 0], place[node >= 0] - 1
+    return csr_matrix(
+        (np.ones(len(nodes), dtype=np.int64), nodes, np.append(0, ends)), shape=(len(leaves), tree.n_nodes)
+    )
 
 
 def predictions_of(tree: Tree, values: np.ndarray) -> np.ndarray:

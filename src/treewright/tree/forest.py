@@ -197,6 +197,20 @@ class Forest:
 
         return leaves_of_rows(_compiled(), codes, self.packed, _threads(len(codes), n_jobs))
 
+    def nodes_of(self, leaves: np.ndarray) -> np.ndarray:
+        """Return the nodes of leaves, each numbered within its tree: a column per tree."""
+        return self.leaf_nodes[self.leaf_start[:-1] + leaves]
+
+    @cached_property
+    def leaf_nodes(self) -> np.ndarray:
+        """Return the node of each leaf, numbered within its tree."""
+        nodes = np.flatnonzero(self.nodes & IS_LEAF)
+        tree = np.searchsorted(self.node_start, nodes, side="right") - 1
+        leaves = self.leaf_start[tree] + (self.nodes[nodes] >> CHILD_SHIFT).astype(np.int64)
+        found = np.empty(self.leaf_start[-1], dtype=np.int64)
+        found[leaves] = nodes - self.node_start[tree]
+        return found
+
     def predictions(
         self, codes: np.ndarray, *, majority: bool = False, bags: np.ndarray | None = None, n_jobs: int | None = None
     ) -> np.ndarray:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from treewright.encoding.bins import MAX_CODES, Bins, bin_table, code_rows
@@ -46,6 +45,7 @@ from treewright.estimators.forest.base import read_monotonic_cst
 from treewright.estimators.missing_values import refuse_unseen
 from treewright.estimators.parameter_docs import documented
 from treewright.estimators.parameters import check_progress, is_auto, is_real, is_whole, parameter_error
+from treewright.estimators.random_state import draw_seed
 from treewright.estimators.weights import read_weights
 from treewright.runtime.forms import choose_compiled_form
 from treewright.runtime.progress import follow
@@ -245,7 +245,7 @@ class Boosting(TableLearner):
         groups = read_interaction_cst(self.interaction_cst, training.columns)
         recipe = read_recipe(self, max_features, len(training.values), len(training.classes))
         n_threads = usable_threads(self.n_jobs)
-        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int64).max, dtype=np.int64))
+        seed = draw_seed(self.random_state)
         outputs = self._outputs(training)
         statistics, values = fit_target_encoding(training.columns, training.values, outputs, training.weights)
         table = bin_table(choose_compiled_form(), statistics.columns, values, int(self.max_bins), n_threads)

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from treewright.engines.criteria import CRITERIA
+from treewright.engines.forest.engine import bag_of_tree
 from treewright.estimators.base import (
     ClassPredictions,
-    Ensemble,
+    CountedEnsemble,
     NumberPredictions,
     TableLearner,
     Training,
     predict_rows,
 )
+from treewright.estimators.equivalents import our_value
 from treewright.estimators.forest.growth import (
     Bagging,
     ForestPlan,
@@ -39,13 +40,18 @@ from treewright.estimators.parameters import (
     is_whole,
     parameter_error,
 )
+from treewright.estimators.random_state import draw_seed
 from treewright.estimators.single.base import specification
 from treewright.estimators.single.trees import DecisionTreeClassifier, DecisionTreeRegressor
+from treewright.runtime.forms import choose_compiled_form
 from treewright.runtime.progress import follow
 from treewright.table.column import Column
 from treewright.tree import Target
 from treewright.tree.forest import Forest
 from treewright.tree.tree_list import TreeList
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 # Trees of "auto": as many as make about this many rows in all, within bounds; more of them never hurt.
 ROWS_IN_ALL = 2_000_000
@@ -66,7 +72,7 @@ MOST_DRAWS = 10_000
 _OPTIONAL = ("oob_score_", "oob_decision_function_", "oob_prediction_")
 
 
-class ForestLearner(Ensemble, TableLearner):
+class ForestLearner(CountedEnsemble, TableLearner):
     """Shared base of the forests; a forest adds its parameters and how its trees are drawn."""
 
     _random_cuts: ClassVar[bool]
@@ -127,12 +133,52 @@ class ForestLearner(Ensemble, TableLearner):
         self.n_features_in_ = len(table.columns)
         self.n_estimators_ = n_trees
         self.seed_, self.shape_ = plan.seed, shape
+        kept = None if training.kept is None else np.flatnonzero(training.kept)
+        self.bagging_ = plan.bagging, len(training.y), kept
         self.forest_ = forest
         self._keep_out_of_bag(out_of_bag, rows, training)
         return self
 
     def apply(self, X: Any) -> np.ndarray:
-        """The leaf that each row reaches in each tree: a column per tree."""
+        """The node where each row ends in each tree, a column per tree, by its number in `estimators_[i].tree_`."""
+        leaves = self._leaves(X)
+        return self.forest_.nodes_of(leaves) if isinstance(self.forest_, Forest) else leaves
+
+    def decision_path(self, X: Any) -> tuple[csr_matrix, np.ndarray]:
+        """The nodes on the path of each row in all trees, and where each tree begins.
+
+        Returns
+        -------
+        indicator : sparse matrix of shape (n_rows, n_nodes)
+            1 where a row passes a node; the nodes of the trees are next to each other.
+        n_nodes_ptr : ndarray of shape (n_trees + 1,)
+            The columns of tree i are those from n_nodes_ptr[i] to n_nodes_ptr[i + 1].
+        """
+        from scipy.sparse import hstack
+
+        from treewright.tree.descent import paths_to
+
+        nodes = self.apply(X)
+        paths = [paths_to(tree, nodes[:, number]) for number, tree in enumerate(self.forest_)]
+        return hstack(paths).tocsr(), np.cumsum([0, *(path.shape[1] for path in paths)])
+
+    @property
+    def estimator_(self) -> Any:
+        """A tree learner with the parameters of the trees, not fitted."""
+        check_is_fitted(self)
+        return self._single_tree()
+
+    @property
+    def estimators_samples_(self) -> list[np.ndarray]:
+        """The rows that each tree was grown from, as often as they were drawn."""
+        check_is_fitted(self)
+        bagging, n_rows, kept = self.bagging_
+        run, rows = choose_compiled_form(), np.arange(n_rows) if kept is None else kept
+        counts = (bag_of_tree(run, self.seed_, tree, bagging, n_rows) for tree in range(self.n_estimators_))
+        return [np.repeat(rows, drawn) for drawn in counts]
+
+    def _leaves(self, X: Any) -> np.ndarray:
+        """The leaf of each row in each tree, by the numbers that the forest gives its leaves."""
         check_is_fitted(self)
         return np.asarray(self.forest_.leaves(self.forest_.code(self._read_rows(X)), self.n_jobs), dtype=np.int64)
 
@@ -162,8 +208,8 @@ class ForestLearner(Ensemble, TableLearner):
         """
         from treewright.estimators.forest.proximity import proximity
 
-        leaves = self.apply(X)
-        return proximity(leaves, leaves if Z is None else self.apply(Z))
+        leaves = self._leaves(X)
+        return proximity(leaves, leaves if Z is None else self._leaves(Z))
 
     def outlier_scores(self, X: Any, y: Any) -> np.ndarray:
         """The outlier score of each row within its class (for numbers: within all rows); above 10 is suspicious.
@@ -173,7 +219,7 @@ class ForestLearner(Ensemble, TableLearner):
         """
         from treewright.estimators.forest.proximity import outlier_scores
 
-        leaves = self.apply(X)
+        leaves = self._leaves(X)
         groups = self._read_target(y)[0]
         if len(groups) != len(leaves):
             raise ValueError(f"X has {len(leaves)} rows, but y has {len(groups)} values; give one target value per row")
@@ -284,7 +330,7 @@ class ForestLearner(Ensemble, TableLearner):
     def _forest_seed(self, earlier: Forest | TreeList | None) -> int:
         if earlier is not None:
             return self.seed_
-        return int(check_random_state(self.random_state).randint(np.iinfo(np.int64).max, dtype=np.int64))
+        return draw_seed(self.random_state)
 
     def _read_monotonic_cst(self, training: Training) -> np.ndarray:
         directions = read_monotonic_cst(self.monotonic_cst, training.columns)
@@ -293,7 +339,7 @@ class ForestLearner(Ensemble, TableLearner):
             raise ValueError(
                 f"monotonic_cst needs a number or two classes to rise or fall, but y has {n_classes} classes"
             )
-        if directions.any() and self.criterion not in MONOTONIC_CRITERIA:
+        if directions.any() and our_value("criterion", self.criterion) not in MONOTONIC_CRITERIA:
             raise ValueError(
                 f"monotonic_cst needs the criterion {' or '.join(map(repr, MONOTONIC_CRITERIA))}, "
                 f"but it is {self.criterion!r}"
@@ -381,7 +427,7 @@ class ForestRegressor(NumberPredictions, ForestLearner):
             check_is_fitted(self)
             raise ValueError("quantiles need the training rows; fit the forest with quantiles=True")
         return weighted_quantiles(
-            self.apply(X), self.training_leaves_, self.training_target_, self.training_weights_, quantiles
+            self._leaves(X), self.training_leaves_, self.training_target_, self.training_weights_, quantiles
         )
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> np.ndarray:

@@ -27,8 +27,8 @@ class RandomForestClassifier(ForestClassifier):
 
     def __init__(
         self,
-        *,
         n_estimators: int | str = "auto",
+        *,
         criterion: str = "gini",
         categorical: str = "subset",
         max_features: int | float | str | None = "auto",
@@ -99,8 +99,8 @@ class RandomForestRegressor(ForestRegressor):
 
     def __init__(
         self,
-        *,
         n_estimators: int | str = "auto",
+        *,
         criterion: str = "squared_error",
         categorical: str = "subset",
         max_features: int | float | str | None = "auto",
@@ -171,8 +171,8 @@ class ExtraTreesClassifier(ForestClassifier):
 
     def __init__(
         self,
-        *,
         n_estimators: int | str = "auto",
+        *,
         criterion: str = "gini",
         categorical: str = "subset",
         max_features: int | float | str | None = "auto",
@@ -244,8 +244,8 @@ class ExtraTreesRegressor(ForestRegressor):
 
     def __init__(
         self,
-        *,
         n_estimators: int | str = "auto",
+        *,
         criterion: str = "squared_error",
         categorical: str = "subset",
         max_features: int | float | str | None = "auto",

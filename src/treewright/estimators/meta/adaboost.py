@@ -10,14 +10,23 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, RegressorMixin, clone, is_classifier
-from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from treewright.estimators.base import Ensemble, TableLearner, Training, labels_of_classes, read_table, read_training
+from treewright.estimators.base import (
+    CountedEnsemble,
+    TableLearner,
+    Training,
+    labels_of_classes,
+    read_table,
+    read_training,
+)
+from treewright.estimators.equivalents import NamesExplained
 from treewright.estimators.meta.preparing import prepared
 from treewright.estimators.missing_values import refuse_missing, refuse_unseen
 from treewright.estimators.parameter_docs import documented
 from treewright.estimators.parameters import check_progress, is_real, is_text, is_whole, parameter_error
+from treewright.estimators.random_state import open_random_state
 from treewright.estimators.single import DecisionTreeClassifier, DecisionTreeRegressor
 from treewright.estimators.single.base import TreeLearner, adopt, specification
 from treewright.estimators.weights import read_weights
@@ -184,7 +193,7 @@ def seeded(base: Any, random: np.random.RandomState) -> Any:
     return member
 
 
-class AdaBoost(Ensemble, MetaEstimatorMixin, BaseEstimator):
+class AdaBoost(NamesExplained, CountedEnsemble, MetaEstimatorMixin, BaseEstimator):
     """Shared base of AdaBoost for classes and for numbers."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -209,10 +218,11 @@ class AdaBoost(Ensemble, MetaEstimatorMixin, BaseEstimator):
         weights /= weights.sum()
         base = prepared(base)
         source = TreeSource(base, X, y, weights) if reads_once(base) else EstimatorSource(X, targets, classes)
-        random = check_random_state(self.random_state)
+        random = open_random_state(self.random_state)
         with follow("boosting", self.n_estimators, self.progress) as tick:
             found = interruptible(lambda: self._boost(base, source, targets, len(classes), weights, random, tick))
         self._keep(found, source, classes)
+        self.estimator_ = base
         return self
 
     @abstractmethod

@@ -10,17 +10,16 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn import config_context, get_config
-from sklearn.base import MetaEstimatorMixin, clone, is_classifier
+from sklearn.base import MetaEstimatorMixin, clone, is_classifier, is_regressor
 from sklearn.dummy import DummyClassifier
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.pipeline import Pipeline
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from treewright.engines.forest.engine import Bagging, bag_of_tree, seed_of_tree
 from treewright.estimators.base import (
     ClassPredictions,
-    Ensemble,
+    CountedEnsemble,
     NumberPredictions,
     TableLearner,
     Training,
@@ -31,6 +30,7 @@ from treewright.estimators.forest.base import count_draws
 from treewright.estimators.meta.preparing import PreparedMember, prepared, takes_weights
 from treewright.estimators.parameter_docs import documented
 from treewright.estimators.parameters import check_progress, is_real, is_whole, parameter_error
+from treewright.estimators.random_state import draw_seed
 from treewright.estimators.single.base import TreeLearner, adopt, specification
 from treewright.estimators.single.trees import DecisionTreeClassifier, DecisionTreeRegressor
 from treewright.estimators.weights import read_costs
@@ -166,10 +166,13 @@ def for_member(member: Any, X: Any) -> Any:
     return np.column_stack([np.asarray(column, dtype=np.float64 if is_numeric else object) for column in columns])
 
 
-class BaggingLearner(Ensemble, MetaEstimatorMixin, TableLearner):
+class BaggingLearner(CountedEnsemble, MetaEstimatorMixin, TableLearner):
     """Shared base of bagging for classes and for numbers."""
 
     _default_base: ClassVar[type]
+
+    # A parameter that random subspaces leave out of their signature.
+    warm_start: bool = False
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the members.
@@ -187,7 +190,8 @@ class BaggingLearner(Ensemble, MetaEstimatorMixin, TableLearner):
         reads_once = isinstance(base, TreeLearner) and type(base).fit is TreeLearner.fit
         table = read_table(self._reader(base) if reads_once else self, X)
         training = self._read_training(table, y, sample_weight)
-        draws = self._draws(*training.values.shape)
+        earlier = self._earlier(training)
+        draws = self._draws(*training.values.shape, has_members=bool(earlier))
         source: Rows | Frames
         if reads_once:
             source = Rows(base, table, training)
@@ -202,13 +206,33 @@ class BaggingLearner(Ensemble, MetaEstimatorMixin, TableLearner):
         fitted.n_features_in_ = len(table.columns)
         fitted.columns_, fitted.target_ = training.columns, training.target
         fitted.draws_, fitted.rows_ = draws, None if training.kept is None else np.flatnonzero(training.kept)
-        fitted.reads_once_ = reads_once
+        fitted.reads_once_, fitted.estimator_ = reads_once, base
         fitted.estimators_features_ = [draws.columns_of(member) for member in range(self.n_estimators)]
-        fitted.estimators_ = self._fit_members(source, base, draws)
+        fitted.estimators_ = [*earlier, *self._fit_members(source, base, draws, len(earlier))]
         if self.oob_score:
             interruptible(lambda: fitted._score_out_of_bag(source.open(training), training))
         self.__dict__ = fitted.__dict__
         return self
+
+    def _earlier(self, training: Training) -> list[Any]:
+        """The members to add to, none without `warm_start`."""
+        if not self.warm_start or not hasattr(self, "estimators_"):
+            return []
+        drawn = (self.draws_.n_rows, self.draws_.n_columns)
+        if training.columns != self.columns_ or training.target != self.target_ or drawn != training.values.shape:
+            raise ValueError("warm_start adds members of the same table; set warm_start=False to begin anew")
+        n_members = len(self.estimators_)
+        if self.n_estimators < n_members:
+            raise ValueError(
+                f"n_estimators={self.n_estimators} must be larger or equal to len(estimators_)={n_members} "
+                "when warm_start==True, because members can only be added"
+            )
+        if self.n_estimators == n_members:
+            warnings.warn(
+                f"Warm-start fitting without increasing n_estimators does not fit new trees: there are {n_members}",
+                stacklevel=4,
+            )
+        return list(self.estimators_)
 
     @property
     def estimators_samples_(self) -> list[np.ndarray]:
@@ -252,7 +276,7 @@ class BaggingLearner(Ensemble, MetaEstimatorMixin, TableLearner):
         check_progress(self.progress)
         if not is_whole(self.n_estimators, 1):
             raise parameter_error("n_estimators", self.n_estimators, "a whole number of 1 or more")
-        for name in ("replace", "replace_features"):
+        for name in ("replace", "replace_features", "warm_start"):
             if not isinstance(getattr(self, name), bool | np.bool_):
                 raise parameter_error(name, getattr(self, name), "True or False")
         if not isinstance(self.oob_score, bool | np.bool_) and not callable(self.oob_score):
@@ -263,7 +287,7 @@ class BaggingLearner(Ensemble, MetaEstimatorMixin, TableLearner):
         kind = "classifier" if is_classifier(self) else "regressor"
         if isinstance(base, type) or not hasattr(base, "fit") or not hasattr(base, "get_params"):
             raise parameter_error("estimator", base, f"a {kind}, such as {self._default_base.__name__}()")
-        if is_classifier(base) != is_classifier(self):
+        if is_regressor(base) if is_classifier(self) else is_classifier(base):
             raise parameter_error("estimator", base, f"a {kind}")
         is_ours = isinstance(base, TableLearner)
         declared = [name for name in DECLARATIONS if is_ours and getattr(base, name) is not None]
@@ -278,7 +302,7 @@ class BaggingLearner(Ensemble, MetaEstimatorMixin, TableLearner):
         known = base.get_params(deep=False)
         return clone(base).set_params(**{name: getattr(self, name) for name in DECLARATIONS if name in known})
 
-    def _draws(self, n_rows: int, n_columns: int) -> Draws:
+    def _draws(self, n_rows: int, n_columns: int, *, has_members: bool = False) -> Draws:
         n_drawn = count_draws("max_samples", self.max_samples, n_rows)
         if not self.replace and n_drawn > n_rows:
             raise ValueError(
@@ -295,7 +319,7 @@ class BaggingLearner(Ensemble, MetaEstimatorMixin, TableLearner):
         columns = Bagging(n_seen, bool(self.replace_features))
         if not self.replace_features and n_seen == n_columns:
             columns = Bagging()
-        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int64).max, dtype=np.int64))
+        seed = self.draws_.seed if has_members else draw_seed(self.random_state)
         return Draws(seed, n_rows, n_columns, rows, columns)
 
     def _count_columns(self, n_columns: int) -> int:
@@ -306,10 +330,10 @@ class BaggingLearner(Ensemble, MetaEstimatorMixin, TableLearner):
             return max(1, int(size * n_columns))
         raise parameter_error("max_features", size, f"a number of columns up to {n_columns}, or a share of them")
 
-    def _fit_members(self, source: Rows | Frames, base: Any, draws: Draws) -> list[Any]:
+    def _fit_members(self, source: Rows | Frames, base: Any, draws: Draws, first: int) -> list[Any]:
         settings = get_config()
         # Threads may change the filters of warnings, which are restored at the end.
-        with follow("fitting members", self.n_estimators, self.progress) as tick, warnings.catch_warnings():
+        with follow("fitting members", self.n_estimators - first, self.progress) as tick, warnings.catch_warnings():
 
             def fit_one(number: int) -> Any:
                 member = clone(base)
@@ -323,7 +347,7 @@ class BaggingLearner(Ensemble, MetaEstimatorMixin, TableLearner):
 
             n_threads, stop = self._count_threads(isinstance(source, Rows)), np.zeros(1, np.uint8)
             found: list[Any] = interruptible(
-                lambda: run_interruptibly(fit_one, range(self.n_estimators), n_threads, stop)
+                lambda: run_interruptibly(fit_one, range(first, self.n_estimators), n_threads, stop)
             )
             return found
 
@@ -417,14 +441,15 @@ class BaggingClassifier(ClassPredictions, BaggingLearner):
     def __init__(
         self,
         estimator: Any = None,
-        *,
         n_estimators: int = 50,
+        *,
         max_samples: int | float | None = None,
         max_features: int | float = 1.0,
         replace: bool = True,
         replace_features: bool = False,
         voting: str = "soft",
         oob_score: Any = False,
+        warm_start: bool = False,
         categorical_features: Any = None,
         numeric_features: Any = None,
         random_state: Any = None,
@@ -439,6 +464,7 @@ class BaggingClassifier(ClassPredictions, BaggingLearner):
         self.replace_features = replace_features
         self.voting = voting
         self.oob_score = oob_score
+        self.warm_start = warm_start
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
         self.random_state = random_state
@@ -506,13 +532,14 @@ class BaggingRegressor(NumberPredictions, BaggingLearner):
     def __init__(
         self,
         estimator: Any = None,
-        *,
         n_estimators: int = 50,
+        *,
         max_samples: int | float | None = None,
         max_features: int | float = 1.0,
         replace: bool = True,
         replace_features: bool = False,
         oob_score: Any = False,
+        warm_start: bool = False,
         categorical_features: Any = None,
         numeric_features: Any = None,
         random_state: Any = None,
@@ -526,6 +553,7 @@ class BaggingRegressor(NumberPredictions, BaggingLearner):
         self.replace = replace
         self.replace_features = replace_features
         self.oob_score = oob_score
+        self.warm_start = warm_start
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
         self.random_state = random_state
@@ -562,8 +590,8 @@ class RandomSubspaceClassifier(BaggingClassifier):
     def __init__(
         self,
         estimator: Any = None,
-        *,
         n_estimators: int = 50,
+        *,
         max_features: int | float = 0.5,
         voting: str = "soft",
         categorical_features: Any = None,
@@ -600,8 +628,8 @@ class RandomSubspaceRegressor(BaggingRegressor):
     def __init__(
         self,
         estimator: Any = None,
-        *,
         n_estimators: int = 50,
+        *,
         max_features: int | float = 0.5,
         categorical_features: Any = None,
         numeric_features: Any = None,

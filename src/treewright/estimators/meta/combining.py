@@ -19,6 +19,7 @@ from sklearn.utils import Bunch, _safe_indexing
 from sklearn.utils.metaestimators import _BaseComposition
 
 from treewright.estimators.base import Ensemble
+from treewright.estimators.equivalents import NamesExplained
 from treewright.estimators.meta.preparing import PreparedMember, TablePreparer, prepared, takes_weights
 from treewright.estimators.parameters import check_progress, parameter_error
 from treewright.estimators.single import CARTClassifier, CARTRegressor
@@ -140,7 +141,7 @@ def _support_vectors(task: Task, shares: bool) -> Any:
     return _scaled(*kernels, model)
 
 
-class Combination(Ensemble, MetaEstimatorMixin, _BaseComposition, BaseEstimator):
+class Combination(NamesExplained, Ensemble, MetaEstimatorMixin, _BaseComposition, BaseEstimator):
     """Shared base of the ensembles with members of different kinds."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

@@ -14,6 +14,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from treewright.estimators.base import TableLearner
+from treewright.estimators.equivalents import NamesExplained
 from treewright.estimators.parameter_docs import documented
 from treewright.estimators.parameters import is_auto, is_whole, parameter_error
 from treewright.table import Column, read_frame, read_like
@@ -66,7 +67,7 @@ class CategoricalColumn:
 
 
 @documented("preparer")
-class TablePreparer(TransformerMixin, BaseEstimator):
+class TablePreparer(NamesExplained, TransformerMixin, BaseEstimator):
     """Converts a table with text and missing values to numbers, for models that need them.
 
     - Missing values of a number are imputed by the median of the column; infinite values are 10 standard deviations
@@ -180,17 +181,17 @@ class PreparedMember(Pipeline):
     ['yes', 'no', 'yes']
     """
 
+    def __getattr__(self, name: str) -> Any:
+        """Attributes of the fitted model, such as `coef_`, which refer to the prepared columns."""
+        if name.startswith("_") or hasattr(type(self), name) or "steps" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(self.steps[-1][1], name)
+
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Self:
         if sample_weight is not None:
             params[f"{self.steps[-1][0]}__sample_weight"] = sample_weight
         super().fit(X, y, **params)
         return self
-
-    def __getattr__(self, name: str) -> Any:
-        """The learned attributes of the estimator, such as `feature_importances_` or `coef_`."""
-        if name.startswith("_") or not name.endswith("_") or "steps" not in self.__dict__:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        return getattr(self.steps[-1][1], name)
 
 
 def prepared(estimator: Any) -> Any:

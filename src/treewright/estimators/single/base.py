@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import is_classifier
-from sklearn.utils import check_random_state
+from sklearn.base import clone, is_classifier
+from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
 from treewright.estimators.base import ClassPredictions, NumberPredictions, TableLearner
@@ -17,7 +17,9 @@ from treewright.estimators.parameters import (
     check_plan,
     check_smoothing,
     check_unseen,
+    is_real,
 )
+from treewright.estimators.random_state import check_random, draw_seed
 from treewright.estimators.single.specification import FittedTree, Pruning, TreeSpec
 from treewright.table.column import Column
 from treewright.tree import Target, Tree
@@ -94,18 +96,9 @@ class TreeLearner(TableLearner):
 
     def decision_path(self, X: Any) -> csr_matrix:
         """The nodes on the path of each row: a sparse matrix of rows by nodes, 1 where a row passes."""
-        from scipy.sparse import csr_matrix
+        from treewright.tree.descent import paths_to
 
-        leaves = self.apply(X)
-        ends = np.cumsum(self.tree_.depth_of[leaves] + 1)
-        nodes = np.empty(ends[-1], dtype=np.int64)
-        node, place = leaves, ends - 1
-        while len(node):
-            nodes[place] = node
-            node = self.tree_.parent[node]
-            node, place = node[node >= 0], place[node >= 0] - 1
-        shape = (len(leaves), self.tree_.n_nodes)
-        return csr_matrix((np.ones(len(nodes), dtype=np.int64), nodes, np.append(0, ends)), shape=shape)
+        return paths_to(self.tree_, self.apply(X))
 
     def rules(self, of_class: Any = None) -> Any:
         """The tree as rules, one per leaf; for a class, one sentence about when the tree predicts it.
@@ -119,6 +112,19 @@ class TreeLearner(TableLearner):
 
         check_is_fitted(self)
         return rules(self.tree_, of_class)
+
+    def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
+        """The sequence of pruned trees, as scikit-learn computes it: `ccp_alphas` and the total `impurities`.
+
+        It grows a tree without pruning. `treewright.cost_complexity_path` offers the errors in place of impurities.
+        """
+        from treewright.estimators.single.pruning import cost_complexity_path
+
+        own = self.get_params(deep=False)
+        unpruned = {name: value for name, value in (("prune", None), ("ccp_alpha", "cv")) if name in own}
+        full = clone(self).set_params(**unpruned).fit(X, y, sample_weight)
+        path = cost_complexity_path(full, risk="impurity")
+        return Bunch(ccp_alphas=path.ccp_alphas, impurities=path.risks)
 
     def get_depth(self) -> int:
         """The number of splits on the longest path from the root to a leaf."""
@@ -147,12 +153,17 @@ class TreeLearner(TableLearner):
         pruning = self._pruning()
         if seed is None:
             # Drawn only where it matters, so that a fit without chance leaves NumPy's global state alone.
-            generator = check_random_state(self.random_state)
-            seed = int(generator.randint(np.iinfo(np.int64).max, dtype=np.int64)) if plan.is_random else 0
+            check_random(self.random_state)
+            seed = draw_seed(self.random_state) if plan.is_random else 0
         return self._spec(plan, seed, unseen, self.class_weight, self.misclassification_costs, smoothing, pruning)
 
     def _pruning(self) -> Pruning | None:
         if self.prune is None:
+            if is_real(self.ccp_alpha) and float(self.ccp_alpha) > 0.0:
+                raise ValueError(
+                    f"ccp_alpha is {self.ccp_alpha}, but prune is None, so nothing is pruned; "
+                    "set prune='cost_complexity', which prices the errors of a tree"
+                )
             return None
         from treewright.estimators.single.pruning import check_pruning
 

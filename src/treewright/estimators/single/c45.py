@@ -111,7 +111,7 @@ class C45Classifier(TreeClassifier):
             return super()._read_training(table, y, sample_weight)
         # Rows without a class do not take part in growth, but a threshold may be one of their values, as in Weka.
         rows = np.flatnonzero(labelled)
-        warnings.warn(f"{len(labelled) - len(rows)} rows without a class are not learned from", stacklevel=3)
+        warnings.warn(f"{len(labelled) - len(rows)} rows without a class are not learned from", stacklevel=4)
         weights = read_weights(sample_weight, len(labelled))[rows]
         known = replace(table, values=np.asfortranarray(table.values[rows]))
         training = super()._read_training(known, take_rows(y, rows), weights)
