@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+import tracemalloc
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError, fields
 from typing import Any
@@ -12,8 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from treewright import C45Classifier, ID3Classifier
 from treewright.table.column import Column, Kind, Unit
 from treewright.tree import SplitKind, Target, Test, Tree
+from treewright.tree.descent import descend_rows, predictions_of
 
 Plant = Callable[..., Tree]
 
@@ -302,3 +305,29 @@ def test_a_copied_tree_is_the_same_and_as_immutable(copied: Any, mixed_tree: Tre
 
 def test_a_tree_names_itself_briefly(mixed_tree: Tree) -> None:
     assert repr(mixed_tree) == "Tree(target='edible', n_leaves=6, depth=3)"
+
+
+def test_the_memory_of_a_prediction_is_bounded_by_its_output():
+    # Each new row reaches all 700 leaves, and each leaf has 700 classes: 3.9 GB if all were listed.
+    X, y = {"id": [f"r{i // 2}" for i in range(1400)]}, [f"k{i // 2}" for i in range(1400)]
+    model = C45Classifier().fit(X, y)
+    tracemalloc.start()
+    try:
+        shares = model.predict_proba({"id": ["new"] * 1000})
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    np.testing.assert_allclose(shares, 1.0 / 700)
+    assert most < 10 * shares.nbytes
+
+
+@pytest.mark.parametrize("learner", [C45Classifier, ID3Classifier])
+def test_a_row_that_reaches_several_leaves_gets_their_weighted_mean(learner):
+    random = np.random.default_rng(0)
+    X = {name: random.choice(["a", "b", "c"], 60).tolist() for name in ("first", "second", "third")}
+    y = [f"{one}{two}" for one, two in zip(X["first"], X["second"], strict=True)]
+    tree = learner().fit(X, y).tree_
+    values = np.full((1, 3), np.nan)
+    reached = descend_rows(tree, values)
+    expected = sum(fraction * tree.value[node] for node, fraction in zip(reached.nodes, reached.fractions, strict=True))
+    np.testing.assert_allclose(predictions_of(tree, values)[0], expected, rtol=1e-14)

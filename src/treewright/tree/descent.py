@@ -136,6 +136,10 @@ def predictions_of(tree: Tree, values: np.ndarray) -> np.ndarray:
 
 def average_of(tree: Tree, values: np.ndarray, of_node: np.ndarray) -> np.ndarray:
     """Average the entries of `of_node` over the nodes that each row reaches, weighted by the fractions of the row."""
+    from treewright.engines.exact.descent import add_up
+    from treewright.runtime.forms import choose_form
+
+    of_node = np.ascontiguousarray(of_node, dtype=np.float64)
     averages = np.empty((len(values), of_node.shape[1]))
     size = _block_size(tree)
     for start in range(0, len(values), size):
@@ -143,7 +147,7 @@ def average_of(tree: Tree, values: np.ndarray, of_node: np.ndarray) -> np.ndarra
         reached = descend_rows(tree, values[block])
         if len(reached.nodes) == len(reached.ends):
             averages[block] = of_node[reached.nodes]
-            continue
-        first = np.concatenate([[0], reached.ends[:-1]])
-        averages[block] = np.add.reduceat(reached.fractions[:, None] * of_node[reached.nodes], first)
+        else:
+            sum_up = choose_form(len(reached.nodes) * of_node.shape[1])(add_up)
+            sum_up(reached.ends, reached.nodes, reached.fractions, of_node, averages[block])
     return averages

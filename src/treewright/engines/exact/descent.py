@@ -181,3 +181,22 @@ def descend(
             n_entries += 1
         ends[row] = n_entries
     return n_entries
+
+
+@entry
+def add_up(
+    ends: Input[Wholes], nodes: Input[Wholes], fractions: Input[Reals], of_node: Input[Reals2], totals: Reals2
+) -> None:
+    """Sum up the lines of the nodes that each row reaches, times its fractions; the entries of a row end at `ends`.
+
+    It needs no memory of its own: a row can reach thousands of nodes, and a node have thousands of classes.
+    """
+    place = np.uint64(0)
+    for row in range(np.uint64(len(ends))):
+        for k in range(np.uint64(of_node.shape[1])):
+            totals[row, k] = 0.0
+        while place < np.uint64(ends[row]):
+            node, fraction = np.uint64(nodes[place]), fractions[place]
+            for k in range(np.uint64(of_node.shape[1])):
+                totals[row, k] += fraction * of_node[node, k]
+            place += np.uint64(1)
