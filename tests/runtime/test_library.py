@@ -362,3 +362,36 @@ unused += ("sklearn.pipeline", "sklearn.linear_model", "sklearn.tree", "sklearn.
 print([name for name in unused if name in sys.modules])
 """
     assert run_python(code).stdout.strip() == "[]"
+
+
+OWN = """
+import logging
+logging.basicConfig(level=logging.DEBUG)
+import numpy as np
+from treewright import DecisionTreeClassifier, GradientBoostingRegressor
+X = np.random.default_rng(0).normal(size=(400, 3))
+y = X[:, 0] > 0.0
+def errors(counts):
+    return counts.sum() - counts.max()
+def squared(score, target):
+    return score - target, 1.0
+tree = DecisionTreeClassifier(criterion=errors, max_depth=2).fit(X, y)
+boosted = GradientBoostingRegressor(loss=squared, n_estimators=2).fit(X, y * 1.0)
+print(tree.tree_.threshold[0].hex(), boosted.predict(X[:1])[0].hex())
+"""
+
+
+@pytest.mark.slow
+def test_with_numba_disabled_own_functions_run_as_plain_python() -> None:
+    usual = run_python(OWN, TREEWRIGHT_FORM="")
+    disabled = run_python(OWN, TREEWRIGHT_FORM="", NUMBA_DISABLE_JIT="1")
+    assert disabled.returncode == 0, disabled.stderr[-500:]
+    assert disabled.stdout == usual.stdout
+    # The root logger is at DEBUG, but the steps of Numba's compiler are not logged.
+    assert usual.stderr.count("\n") < 20
+
+
+@pytest.mark.slow
+def test_with_numba_disabled_and_no_library_the_kernels_run_as_plain_python() -> None:
+    done = run_python(FIT.format(blocked=[]), TREEWRIGHT_FORM="jit", NUMBA_DISABLE_JIT="1")
+    assert done.stdout.startswith("[0, 0, 0, 1, 1, 1] 2.5")

@@ -38,7 +38,7 @@ def choose_form(effort: int, *, own_to_compile: bool = False) -> Run:
     in_all = _plain_effort_so_far + effort
     plain = effort <= MAX_PLAIN_EFFORT and in_all <= MAX_PLAIN_EFFORT_IN_ALL
     plain = plain and (own_to_compile or not is_at_hand())
-    if forced == "plain" or (plain and not forced):
+    if forced == "plain" or (plain and not forced) or (own_to_compile and is_jit_disabled()):
         _plain_effort_so_far = in_all
         return run_plain
     return compiled
@@ -47,6 +47,11 @@ def choose_form(effort: int, *, own_to_compile: bool = False) -> Run:
 def choose_compiled_form() -> Run:
     """Choose the compiled form, which forests use, unless TREEWRIGHT_FORM forces plain kernels."""
     return run_plain if forced_form() == "plain" else compiled
+
+
+def is_jit_disabled() -> bool:
+    """Has the user disabled compilation by Numba, with NUMBA_DISABLE_JIT=1?"""
+    return os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 
 
 def forced_form() -> str:
@@ -65,6 +70,13 @@ def run_plain(kernel: Callable[..., Any]) -> Callable[..., Any]:
             return kernel(*arguments)
 
     return run
+
+
+class PlainKernels(dict[Callable[..., Any], Any]):
+    """Kernels that are not compiled, although the compiled form was asked for."""
+
+    def __missing__(self, function: Callable[..., Any]) -> Any:
+        return run_plain(function)
 
 
 def compiled(function: Callable[..., Any]) -> Any:
@@ -99,6 +111,8 @@ def _machine_code(forced: str) -> Mapping[Callable[..., Any], Any]:
             from treewright.runtime.library import DIRECTORY, open_library
 
             return open_library(DIRECTORY)  # raises the reason
+    if is_jit_disabled():
+        return PlainKernels()
     from treewright.runtime.jit import compile_all
 
     return compile_all()

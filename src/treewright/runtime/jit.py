@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import sys
 import types
@@ -21,7 +22,10 @@ _COUNTING = re.compile(r'^ *call void @"?NRT_(?:incref|decref)"?\(.*\n', re.MULT
 
 
 def import_numba(purpose: str) -> Any:
-    """Return Numba; if it is not installed, the error says what needs it."""
+    """Return Numba; if it is not installed, the error says what needs it.
+
+    Where the user logs everything, Numba's log of each step of the compiler, 200,000 lines, is left out.
+    """
     try:
         import numba
     except ImportError as problem:
@@ -29,6 +33,9 @@ def import_numba(purpose: str) -> Any:
             f"{purpose} needs Numba, which is not installed or does not work ({problem}); "
             "install it with: pip install 'treewright[jit]'"
         ) from None
+    log = logging.getLogger("numba")
+    if log.level == logging.NOTSET:
+        log.setLevel(logging.WARNING)
     return numba
 
 
