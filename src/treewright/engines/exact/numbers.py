@@ -95,11 +95,14 @@ def rate_squared(work, column, previous, code, left, missing, rows, base, floor)
 
 
 @kernel
-def rate_missing_apart_squared(work, column, known_rows, missing_weight, missing_sum):
-    """Rate the split of known from missing values, for squared error."""
+def rate_missing_apart_squared(work, column, known_rows, known, missing):
+    """Rate the split of known from missing values, for squared error, given weight and centred sum of both.
+
+    The sum of the known values is not minus that of the others to the last digit. Both are needed for an exact tie.
+    """
     if not takes_a_side(work) or min(known_rows, work.n_missing) < work.min_samples_leaf:
         return
-    gain = squared_gain(missing_sum, missing_weight, -missing_sum, work.weight - missing_weight)
+    gain = squared_gain(known[1], known[0], missing[1], missing[0])
     if gain > slot_floor(work):
         keep_missing_apart(work, gain, gain, column, ZERO)
 
@@ -140,7 +143,7 @@ def scan_keys_squared(work, keys, column):
         left_weight += weight
         left_sum += weight * (numbers[row] - mean)
     if missing_values:
-        rate_missing_apart_squared(work, column, known, missing_weight, missing_sum)
+        rate_missing_apart_squared(work, column, known, (left_weight, left_sum), (missing_weight, missing_sum))
 
 
 @kernel
@@ -171,7 +174,7 @@ def scan_counts_squared(work, column):
         left_weight += counts[code, 0]
         left_sum += counts[code, 1]
     if missing_values:
-        rate_missing_apart_squared(work, column, n_rows, missing_weight, missing_sum)
+        rate_missing_apart_squared(work, column, n_rows, (left_weight, left_sum), (missing_weight, missing_sum))
 
 
 @kernel
