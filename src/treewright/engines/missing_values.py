@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 # The codes by which kernels know how a split treats rows with a missing value.
-LEARNED = np.int64(0)  # all go to the better side
+LEARNED = np.int64(0)  # all go to the better side, or are alone on one side
 FRACTIONAL = np.int64(1)  # excluded from the rating; a fraction of each goes down every branch
 EVERY_VALUE = np.int64(2)  # each counts as one row of every value that occurs
 ALL_BRANCHES = np.int64(3)  # excluded from the rating; each goes down every branch with its full weight

@@ -287,14 +287,15 @@ min_bucket : float
     Least weight of the majority class in an interval of a number. Raise it for fewer intervals and less overfitting;
     Holte uses 6.
 missing : str
-    How missing values are treated in training and prediction: "learned" (the better side of each split), "fractional"
-    (a fractional instance in every branch), "majority", "class_majority" or "model" (imputation before growth),
-    "branch" (a value of its own), "every_value", "all_branches", "surrogate" or "error". See `docs/missing_values.md`.
+    How missing values are treated in training and prediction: "learned" (the better side of each split, or a side of
+    their own), "fractional" (a fractional instance in every branch), "majority", "class_majority" or "model"
+    (imputation before growth), "branch" (a value of its own), "every_value", "all_branches", "surrogate" or "error".
+    See `docs/missing_values.md`.
 missing [oblivious] : str
-    How missing values are treated in training and prediction: "learned" (the better side of each split), "fractional"
-    (a fractional instance in every branch), "majority", "class_majority" or "model" (imputation before growth),
-    "branch" (a value of its own), "every_value", "all_branches", "surrogate" or "error". All nodes of a level have the
-    same side for "branch" and the same surrogates. See `docs/missing_values.md`.
+    How missing values are treated in training and prediction: "learned" (the better side of each split, or a side of
+    their own), "fractional" (a fractional instance in every branch), "majority", "class_majority" or "model"
+    (imputation before growth), "branch" (a value of its own), "every_value", "all_branches", "surrogate" or "error".
+    All nodes of a level have the same side for "branch" and the same surrogates. See `docs/missing_values.md`.
 missing [oner] : str
     How missing values are treated in training and prediction: "branch" (a value of their own, as in Weka), "learned"
     (the branch with the fewest errors), "fractional" (a fractional instance in every branch), "every_value",

@@ -147,6 +147,10 @@ def _rule(leaf: Node, tests: tuple[Test, ...]) -> Rule:
 
 
 def _merge_column(tests: list[Test]) -> list[Test]:
+    without_value = [test for test in tests if test.relation == "is missing"]
+    if without_value:
+        return without_value[:1]  # the other tests let rows without a value pass
+    tests = [test for test in tests if test.relation != "is known"] or tests[:1]
     if len(tests) == 1:
         return tests
     sets = [test for test in tests if isinstance(test.operand, tuple)]

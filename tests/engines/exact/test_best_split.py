@@ -126,9 +126,13 @@ def allowed_splits(values, column, mode, missing, min_leaf):
     """Every allowed split of one column, as the parts of each row in each branch."""
     present = sorted({v for v in values if not math.isnan(v)})
     own = missing == "branch" and any(math.isnan(v) for v in values)
+    multiway = column.kind is Kind.CATEGORICAL and mode == "multiway"
+    apart = [{int(math.isnan(v)): 1.0} for v in values]
+    if (missing == "learned" or (own and not multiway)) and large_enough(apart, min_leaf):
+        yield apart
     if len(present) + own < 2 or not present:
         return
-    if column.kind is Kind.CATEGORICAL and mode == "multiway":
+    if multiway:
         branches = [None if math.isnan(v) else int(v) for v in values]
         sizes = [branches.count(int(c)) for c in present] + [branches.count(None)] * own
         if sum(size >= min_leaf for size in sizes) >= 2:
@@ -148,10 +152,6 @@ def allowed_splits(values, column, mode, missing, min_leaf):
         n_values = {0: len(first), 1: len(present) - len(first)}
         found = with_missing_values(branches, n_values, missing, homes)
         yield from (parts for parts in found if large_enough(parts, min_leaf))
-    if own:
-        parts = [{int(math.isnan(v)): 1.0} for v in values]
-        if large_enough(parts, min_leaf):
-            yield parts
 
 
 def parts_taken(tree, values, missing):

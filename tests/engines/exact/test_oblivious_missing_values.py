@@ -134,7 +134,7 @@ def questions(values, categorical, missing):
             firsts = []  # subsets follow an ordering and are looked at by another test
         for first in firsts:
             yield [None if value is None else int(value not in first) for value in line], line, homes
-        if missing == "branch" and has_missing and present and (column.kind is not Kind.CATEGORICAL or firsts):
+        if missing in ("branch", "learned") and has_missing and present:
             yield [None if value is None else 0 for value in line], line, [1]
 
 

@@ -13,7 +13,14 @@ from treewright.engines.criteria import ORDERED, OWN, split_bits
 from treewright.engines.exact.impurity import impurity_of_classes
 from treewright.engines.exact.layout import CLOSE, MULTIWAY, MULTIWAY_SPLIT, ONE_VS_REST, SUBSET, label_of
 from treewright.engines.exact.slots import keep_subset, open_slot, slot_floor, tie_width, uses_ratio
-from treewright.engines.exact.thresholds import begin_sides, leaves_missing_out, rate_sides, score_of, takes_a_side
+from treewright.engines.exact.thresholds import (
+    begin_sides,
+    leaves_missing_out,
+    rate_missing_apart,
+    rate_sides,
+    score_of,
+    takes_a_side,
+)
 from treewright.engines.missing_values import LEARNED, OWN_BRANCH
 from treewright.runtime.draws import draw_below, draw_bits
 from treewright.runtime.kernels import kernel
@@ -166,7 +173,7 @@ def rate_chosen(work, n_groups, column, lighter_first):
         if work.chosen[g]:
             left_rows += move_left(work, g)
     score, gain, missing_left, balance, admissible = rate_sides(work, left_rows)
-    if admissible and not only_missing(work, column, n_groups):
+    if admissible:
         keep_subset(work, n_groups, score, gain, column, missing_left, lighter_first, balance)
 
 
@@ -260,9 +267,6 @@ def sweep_subsets(work, n_groups, column):
     for j in range(n_groups - 1):
         left_rows += move_left(work, order[j])
         score, gain, missing_left, balance, admissible = rate_sides(work, left_rows)
-        if admissible and (j == 0 or j == n_groups - 2):
-            choose_first(work, n_groups, j + 1)
-            admissible = not only_missing(work, column, n_groups)
         if score > best_score + width:
             best_score, best_is_admissible = score, admissible
         if not admissible:
@@ -309,17 +313,6 @@ def choose_at_random(work, n_groups):
 
 
 @kernel
-def only_missing(work, column, n_groups):
-    """Does one side of the chosen split contain missing values only, although they are not a separate value?"""
-    if work.strategy != LEARNED or work.group_code[n_groups - 1] < work.n_codes[column]:
-        return False
-    apart = True
-    for g in range(n_groups - 1):
-        apart = apart and work.chosen[g] != work.chosen[n_groups - 1]
-    return apart
-
-
-@kernel
 def missing_as_group(work):
     """Do the rows with missing values form a group like the others, so that an order of the groups remains exact?"""
     if not takes_a_side(work):
@@ -357,9 +350,18 @@ def search_categories(work, n_groups, column):
     """Rate the splits of a categorical column that the recipe allows."""
     if missing_as_group(work) and n_groups > 0:
         n_groups = add_missing_group(work, n_groups, column)
-    if n_groups < 2:
+    if n_groups < (1 if takes_a_side(work) else 2):
         return
     begin_sides(work, n_groups)
+    if n_groups > 1:
+        rate_categories(work, n_groups, column)
+    if n_groups == 1 or not work.random_cuts:
+        rate_missing_apart(work, column)
+
+
+@kernel
+def rate_categories(work, n_groups, column):
+    """Rate the splits that separate categories from each other."""
     if work.portion > 0.0:
         spread_missing(work, n_groups)
     one_vs_rest = work.categorical == ONE_VS_REST

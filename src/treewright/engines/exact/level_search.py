@@ -7,7 +7,7 @@ over the rows for any number of nodes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from treewright.engines.exact.layout import ONE_VS_REST, TIE
 from treewright.engines.exact.level_surrogates import rows_of
 from treewright.engines.exact.levels import Entries, Level, LevelSplit
 from treewright.engines.exact.workspace import Data, Recipe
-from treewright.engines.missing_values import EVERY_VALUE, LEAVES_OUT, OWN_BRANCH
+from treewright.engines.missing_values import EVERY_VALUE, LEARNED, LEAVES_OUT, OWN_BRANCH
 from treewright.runtime.forms import Run
 from treewright.runtime.kernels import entry, inline, kernel
 from treewright.runtime.signatures import Input, Reals, Reals2, Shorts, Wholes, Words
@@ -264,6 +264,11 @@ class Groups:
     def n_cuts(self) -> int:
         return len(self.codes) if self.alone and len(self.codes) > 2 else len(self.codes) - 1
 
+    def joined(self) -> Groups:
+        """Return all values as one group, so that its only cut separates known from missing values."""
+        order = np.zeros(1, dtype=np.int64)
+        return replace(self, starts=self.starts[[0, -1]], codes=self.codes[-1:], order=order, alone=False)
+
 
 def group_column(data: Data, entries: Entries, recipe: Recipe, column: int) -> Groups:
     """Form the groups of one column; if missing is a category like any other, it is the last group."""
@@ -303,13 +308,13 @@ def _weights_of_rows(data: Data, entries: Entries) -> np.ndarray:
 def best_cut(run: Run, data: Data, entries: Entries, level: Level, recipe: Recipe, column: int) -> LevelSplit | None:
     """Find the best split by one column."""
     groups = group_column(data, entries, recipe, column)
-    # For numbers, whether the value is missing is one more test. For categories, missing is one of them.
-    tests_missing = recipe.strategy == OWN_BRANCH and groups.has_missing
-    if len(groups.codes) + tests_missing < 2:
+    # Whether the value is missing is one more test. If missing is a category like any other, it is one of them.
+    own_branch, learned = (groups.has_missing and recipe.strategy == code for code in (OWN_BRANCH, LEARNED))
+    if len(groups.codes) + (own_branch or learned) < 2:
         return None
     tie = TIE_OF_LEVEL * float(level.spread.sum())
-    missing_to = np.zeros(groups.n_cuts + tests_missing, dtype=np.int64)
-    if tests_missing:
+    missing_to = np.zeros(groups.n_cuts + 1, dtype=np.int64)
+    if own_branch:
         with_first, _ = rate_cuts(run, data, entries, level, recipe, groups, column, FIRST_SIDE)
         impurities, before = rate_cuts(run, data, entries, level, recipe, groups, column, SECOND_SIDE)
         weights = _weights_of_rows(data, entries)[rows_of(data.keys[column])]
@@ -321,12 +326,17 @@ def best_cut(run: Run, data: Data, entries: Entries, level: Level, recipe: Recip
     else:
         side = NO_SIDE if LEAVES_OUT[recipe.strategy] or recipe.strategy == EVERY_VALUE else BETTER_SIDE
         impurities, before = rate_cuts(run, data, entries, level, recipe, groups, column, side)
+    if learned:
+        apart, _ = rate_cuts(run, data, entries, level, recipe, groups.joined(), column, SECOND_SIDE)
+        impurities = np.append(impurities, apart)
     at = int(run(lowest)(impurities, tie))
     impurity = float(impurities[at])
     if LEAVES_OUT[recipe.strategy]:
         impurity += float(level.spread.sum()) - before
     elif recipe.criterion in (SQUARED_ERROR, POISSON):
         impurity += float(level.spread.sum())
+    if learned and at == groups.n_cuts:
+        return _missing_apart(data, column, impurity)
     return _level_split(data, groups, column, at, impurity, int(missing_to[at]))
 
 
@@ -342,6 +352,14 @@ def _level_split(data: Data, groups: Groups, column: int, at: int, impurity: flo
     if occurs[n_codes] and not first[n_codes] and first[occurs].sum() == occurs.sum() - 1:
         first = ~first & occurs
     return LevelSplit(column, impurity, -1, first, int(not first[n_codes]))
+
+
+def _missing_apart(data: Data, column: int, impurity: float) -> LevelSplit:
+    """Make the split of known from missing values; missing values of a categorical column are the first side."""
+    n_codes = int(data.n_codes[column])
+    if data.is_number[column]:
+        return LevelSplit(column, impurity, n_codes - 1, np.empty(0, bool), 1, missing_apart=True)
+    return LevelSplit(column, impurity, -1, np.arange(n_codes + 1) == n_codes, 0, missing_apart=True)
 
 
 def rate_cuts(

@@ -52,6 +52,7 @@ class LevelSplit:
     cut: int  # of a numeric column: the last code on the first side
     first: np.ndarray  # of a categorical column: is each code on the first side? The last entry is for missing values
     missing_to: int  # the side of missing values, if the level decides it
+    missing_apart: bool = False  # whether the split is that of known from missing values
 
 
 @dataclass(frozen=True, eq=False)

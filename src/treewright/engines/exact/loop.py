@@ -240,7 +240,8 @@ def divide(work, node, numbers, extras):
 @kernel
 def words_of_sets(work, n_children):
     """Return the number of words for the category sets of all children, and for a node's surrogate maps."""
-    n_words = ZERO if work.categorical == MULTIWAY else n_children * (work.n_words + 66)
+    # With a branch per category the only set is the empty one of the split of known from missing values.
+    n_words = n_children if work.categorical == MULTIWAY else n_children * (work.n_words + 66)
     if work.strategy == SURROGATE:
         # A map contains each category of its column, with its branch.
         n_words += MOST_SURROGATES * (2 * 64 * work.n_words + 1)

@@ -19,7 +19,7 @@ from treewright.engines.criteria import (
 )
 from treewright.engines.exact.impurity import evaluate_all, impurity_of_moments
 from treewright.engines.exact.layout import LINE, label_of
-from treewright.engines.exact.slots import keep_cut, slot_floor, tie_width
+from treewright.engines.exact.slots import keep_cut, keep_missing_apart, slot_floor, tie_width
 from treewright.engines.exact.thresholds import (
     begin_sides,
     leaves_missing_out,
@@ -27,7 +27,6 @@ from treewright.engines.exact.thresholds import (
     spreads_over_values,
     takes_a_side,
 )
-from treewright.engines.missing_values import OWN_BRANCH
 from treewright.runtime.kernels import kernel
 
 NO_ROWS = np.uint64(0)
@@ -190,7 +189,7 @@ def scan_keys_many(work, keys, column):
             previous = code
         left[label_of(key, work)] += weights[row_of(key)] if weighted else 1.0
     rate_queue(work, column, place, known_rows, sided)
-    rate_missing_apart(work, column, known_rows)
+    rate_missing_apart(work, column)
 
 
 @kernel
@@ -216,7 +215,7 @@ def scan_counts_many(work, column):
         for k in range(n_classes):
             left[k] += counts[code, k]
     rate_queue(work, column, place, known_rows, sided)
-    rate_missing_apart(work, column, known_rows)
+    rate_missing_apart(work, column)
 
 
 @kernel
@@ -333,10 +332,10 @@ def scan_keys_moments(work, keys, column):
     if leaves_missing_out(work):
         work.base = impurity_of_moments(work, *known)
     rate_cuts_between(work, keys, column, n_before, known[0])
-    if work.strategy == OWN_BRANCH and min(known_rows, work.n_missing) >= max(work.min_samples_leaf, 1):
+    if sided and min(known_rows, work.n_missing) >= work.min_samples_leaf:
         gain = work.impurity - (impurity_of_moments(work, *known) + impurity_of_moments(work, *missing_values))
         if gain > -np.inf:
-            keep_cut(work, gain, gain, column, work.n_codes[column] - 1, work.n_codes[column], NO, ZERO)
+            keep_missing_apart(work, gain, gain, column, ZERO)
 
 
 @kernel

@@ -27,13 +27,12 @@ from treewright.engines.exact.categories import (
     heaviest_group,
     keep_multiway,
     missing_as_group,
-    only_missing,
     sort_groups,
 )
 from treewright.engines.exact.impurity import impurity_of_moments
 from treewright.engines.exact.layout import MULTIWAY, ONE_VS_REST
 from treewright.engines.exact.many_cuts import NO_ROWS, measure_sides, queue_side
-from treewright.engines.exact.slots import keep_cut, keep_subset, slot_floor, tie_width
+from treewright.engines.exact.slots import keep_cut, keep_missing_apart, keep_subset, slot_floor, tie_width
 from treewright.engines.exact.thresholds import (
     draw_cut,
     heavy_enough,
@@ -41,7 +40,6 @@ from treewright.engines.exact.thresholds import (
     spreads_over_values,
     takes_a_side,
 )
-from treewright.engines.missing_values import OWN_BRANCH
 from treewright.runtime.kernels import kernel
 
 # Absolute error: with more categories than this, missing values join the heaviest instead of the best.
@@ -97,14 +95,16 @@ def rate_squared(work, column, previous, code, left, missing, rows, base, floor)
 
 
 @kernel
-def rate_missing_apart_squared(work, column, known_rows, missing_weight, missing_sum):
-    """Rate the split of known from missing values, for squared error."""
-    smaller = min(known_rows, work.n_missing)
-    if work.strategy != OWN_BRANCH or smaller < max(work.min_samples_leaf, 1):
+def rate_missing_apart_squared(work, column, known_rows, known, missing):
+    """Rate the split of known from missing values, for squared error, given weight and centred sum of both.
+
+    The sum of the known values is not minus that of the others to the last digit. Both are needed for an exact tie.
+    """
+    if not takes_a_side(work) or min(known_rows, work.n_missing) < work.min_samples_leaf:
         return
-    gain = squared_gain(missing_sum, missing_weight, -missing_sum, work.weight - missing_weight)
+    gain = squared_gain(known[1], known[0], missing[1], missing[0])
     if gain > slot_floor(work):
-        keep_cut(work, gain, gain, column, work.n_codes[column] - 1, work.n_codes[column], NO, ZERO)
+        keep_missing_apart(work, gain, gain, column, ZERO)
 
 
 @kernel
@@ -143,7 +143,7 @@ def scan_keys_squared(work, keys, column):
         left_weight += weight
         left_sum += weight * (numbers[row] - mean)
     if missing_values:
-        rate_missing_apart_squared(work, column, known, missing_weight, missing_sum)
+        rate_missing_apart_squared(work, column, known, (left_weight, left_sum), (missing_weight, missing_sum))
 
 
 @kernel
@@ -174,7 +174,7 @@ def scan_counts_squared(work, column):
         left_weight += counts[code, 0]
         left_sum += counts[code, 1]
     if missing_values:
-        rate_missing_apart_squared(work, column, n_rows, missing_weight, missing_sum)
+        rate_missing_apart_squared(work, column, n_rows, (left_weight, left_sum), (missing_weight, missing_sum))
 
 
 @kernel
@@ -326,7 +326,7 @@ def rate_missing_apart_numbers(work, keys, n_groups, column):
     """Rate the split of known from missing values."""
     known_rows = len(keys) - work.n_missing
     smaller = min(known_rows, work.n_missing)
-    if work.strategy != OWN_BRANCH or work.drawn_cut >= 0 or smaller < max(work.min_samples_leaf, 1):
+    if not takes_a_side(work) or work.drawn_cut >= 0 or smaller < work.min_samples_leaf:
         return
     known, missing = known_and_missing_impurity(work, keys, n_groups)
     if work.criterion != ABSOLUTE_ERROR:
@@ -336,14 +336,14 @@ def rate_missing_apart_numbers(work, keys, n_groups, column):
     gain = work.impurity - (known + missing)
     missing_weight = work.group_weight[n_groups]
     if gain > -np.inf and heavy_enough(work, work.weight - missing_weight, missing_weight):
-        keep_cut(work, gain, gain, column, work.n_codes[column] - 1, work.n_codes[column], NO, smaller)
+        keep_missing_apart(work, gain, gain, column, smaller)
 
 
 @kernel
 def search_number_thresholds(work, keys, n_groups, column):
     """Rate the cuts of a numeric column for any criterion, missing values allowed."""
     begin_groups(work, keys, n_groups)
-    if work.random_cuts:
+    if work.random_cuts and n_groups > 1:
         draw_cut(work, column, work.group_code[0], work.group_code[n_groups - 1])
     for g in range(n_groups):
         work.order[g] = g
@@ -355,8 +355,7 @@ def search_number_thresholds(work, keys, n_groups, column):
         gain, missing_left, balance, allowed = rate_position(work, n_groups, j, work.group_start[j + 1])
         if allowed:
             keep_cut(work, gain, gain, column, cut, after, missing_left, balance)
-    if work.n_missing > 0:
-        rate_missing_apart_numbers(work, keys, n_groups, column)
+    rate_missing_apart_numbers(work, keys, n_groups, column)
 
 
 @kernel
@@ -402,7 +401,7 @@ def rate_moments(work, keys, n_groups, column, chosen, others, chosen_rows, ligh
             gains = work.base - impurity_with(work, keys, n_groups, chosen, others, np.int64(not with_chosen))
             if gains > gain + tie_width(work):
                 gain, balance, to_chosen = gains, min(n_chosen, n_others), with_chosen
-    if balance < work.min_samples_leaf or gain == -np.inf or only_missing(work, column, n_groups):
+    if balance < work.min_samples_leaf or gain == -np.inf:
         return
     keep_subset(work, n_groups, gain, gain, column, to_chosen, lighter_first, balance)
 
@@ -507,9 +506,6 @@ def sweep_number_subsets(work, keys, n_groups, column):
     for j in range(n_groups - 1):
         left_rows += work.group_rows[order[j]]
         gain, _, _, allowed = rate_position(work, n_groups, j, left_rows)
-        if allowed and (j == 0 or j == n_groups - 2):
-            choose_first(work, n_groups, j + 1)
-            allowed = not only_missing(work, column, n_groups)
         if gain > best + width:
             best, best_is_allowed = gain, allowed
         # Poisson forbids a side of zeros, however good. The best of the other splits is then perhaps not in the order.
@@ -548,9 +544,18 @@ def search_number_categories(work, keys, n_groups, column):
     """Rate the splits of a categorical column that the recipe allows."""
     if missing_as_group(work):
         n_groups = add_missing_number_group(work, keys, n_groups, column)
-    if n_groups < 2:
+    if n_groups < (1 if takes_a_side(work) else 2):
         return
     begin_groups(work, keys, n_groups)
+    if n_groups > 1:
+        rate_number_categories(work, keys, n_groups, column)
+    if n_groups == 1 or not work.random_cuts:
+        rate_missing_apart_numbers(work, keys, n_groups, column)
+
+
+@kernel
+def rate_number_categories(work, keys, n_groups, column):
+    """Rate the splits that separate categories from each other."""
     one_vs_rest = work.categorical == ONE_VS_REST
     if work.categorical == MULTIWAY:
         search_number_multiway(work, keys, n_groups, column)

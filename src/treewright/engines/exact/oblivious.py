@@ -92,7 +92,7 @@ def divide_level(
             level, level_surrogates=level_surrogates, missing_branch=np.full(n_nodes, level_surrogates.heaviest)
         )
         side = level_surrogates.branches_of_rows(values, side, 2)
-    elif recipe.strategy == OWN_BRANCH:
+    elif recipe.strategy == OWN_BRANCH or split.missing_apart:
         missing_to = split.missing_to if (side == 2).any() else _heavier_side(data, side)
         level = replace(level, missing_branch=np.full(n_nodes, missing_to))
         side = np.where(side == 2, missing_to, side)

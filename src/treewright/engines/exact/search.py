@@ -36,8 +36,9 @@ from treewright.engines.exact.thresholds import (
     scan_counts_two_classes,
     scan_keys_classes,
     scan_keys_two_classes,
+    takes_a_side,
 )
-from treewright.engines.missing_values import EVERY_VALUE, OWN_BRANCH
+from treewright.engines.missing_values import EVERY_VALUE
 from treewright.runtime.draws import draw_below
 from treewright.runtime.kernels import kernel
 
@@ -247,9 +248,9 @@ def sorted_column(work, column):
 
 @kernel
 def is_constant(work, keys):
-    """Do all rows have the same value? Missing values count only if missing is a separate value."""
+    """Do all rows have the same value? Missing values count as one if they may be separated from the others."""
     last = len(keys) - work.n_missing - 1
-    if work.strategy == OWN_BRANCH and 0 <= last < len(keys) - 1:
+    if takes_a_side(work) and last >= 0:
         return False
     return last < 1 or code_of(keys[0]) == code_of(keys[last])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from treewright.engines.bits import NONE, set_bit
+from treewright.engines.bits import NO, NONE, ZERO, set_bit
 from treewright.engines.criteria import ERROR, GAIN_RATIO, IS_CONCAVE, OWN
 from treewright.engines.exact.layout import CLOSE, SUBSET_SPLIT, THRESHOLD_SPLIT, TIE
 from treewright.runtime.kernels import kernel
@@ -101,6 +101,18 @@ def keep_cut(work, score, gain, column, cut, after, missing_left, balance):
     work.slot_cut[at] = cut
     work.slot_after[at] = after
     work.slot_drawn[at] = work.drawn
+
+
+@kernel
+def keep_missing_apart(work, score, gain, column, balance):
+    """Enter the split of known from missing values: a threshold above all numbers, or an empty set of categories."""
+    if work.is_number[column]:
+        n_codes = work.n_codes[column]
+        keep_cut(work, score, gain, column, n_codes - 1, n_codes, NO, balance)
+        return
+    at = open_slot(work, score, gain, column, SUBSET_SPLIT, ZERO, balance)
+    for w in range(work.n_words if at >= 0 else ZERO):
+        work.slot_words[at * work.n_words + w] = 0
 
 
 @kernel

@@ -9,11 +9,11 @@ from __future__ import annotations
 import numpy as np
 
 from treewright.encoding.keys import CLASS_MASK, code_of, row_of
-from treewright.engines.bits import NO, NONE, YES, ZERO, clear
+from treewright.engines.bits import NONE, YES, ZERO, clear
 from treewright.engines.criteria import BY_SIDES, GAIN_RATIO, OWN, class_impurity, split_bits, two_sides_impurity
 from treewright.engines.exact.impurity import impurity_of_classes, own_impurity_of_sides
 from treewright.engines.exact.layout import CLOSE, label_of
-from treewright.engines.exact.slots import keep_cut, slot_floor, tie_width, uses_ratio
+from treewright.engines.exact.slots import keep_cut, keep_missing_apart, slot_floor, tie_width, uses_ratio
 from treewright.engines.missing_values import (
     EVERY_VALUE,
     LEARNED,
@@ -288,7 +288,7 @@ def scan_keys_two_classes(work, keys, column):
         left_1 += of_class_1
         left_0 += weight - of_class_1
     if work.n_missing > 0:
-        rate_missing_apart(work, column, known)
+        rate_missing_apart(work, column)
 
 
 @kernel
@@ -326,7 +326,7 @@ def scan_counts_two_classes(work, column):
         left_0 += counts[code, 0]
         left_1 += counts[code, 1]
     if work.n_missing > 0 and work.n_present > 0:
-        rate_missing_apart(work, column, left_rows)
+        rate_missing_apart(work, column)
 
 
 @kernel
@@ -356,10 +356,11 @@ def rate_cut(work, column, previous, code, left_rows):
 
 
 @kernel
-def rate_missing_apart(work, column, known_rows):
-    """Rate the split of known from missing values; all known rows are on the left."""
-    if work.strategy != OWN_BRANCH or work.n_missing == 0 or work.drawn_cut >= 0:
+def rate_missing_apart(work, column):
+    """Rate the split of known from missing values; all known rows are on one side."""
+    if not takes_a_side(work) or work.drawn_cut >= 0:
         return
+    known_rows = work.hi - work.lo - work.n_missing
     left_weight = right_weight = 0.0
     for k in range(work.n_classes):
         work.first[k], work.second[k] = work.known[k], work.missing[k]
@@ -368,9 +369,7 @@ def rate_missing_apart(work, column, known_rows):
     gain = gain_of_sides(work, left_weight, right_weight)
     large_enough = admits(work, known_rows, work.n_missing, left_weight, right_weight)
     if large_enough and heavy_enough(work, left_weight, right_weight):
-        n_codes = work.n_codes[column]
-        balance = min(known_rows, work.n_missing)
-        keep_cut(work, score_of(work, gain), gain, column, n_codes - 1, n_codes, NO, balance)
+        keep_missing_apart(work, score_of(work, gain), gain, column, min(known_rows, work.n_missing))
 
 
 @kernel
@@ -396,7 +395,7 @@ def scan_keys_classes(work, keys, column):
     for i in range(known, len(keys)):
         work.missing[label_of(keys[i], work)] += work.weights[row_of(keys[i])]
     begin_sides(work, count_values(keys, known) if spreads_over_values(work) else ZERO)
-    if work.random_cuts:
+    if work.random_cuts and code_of(keys[0]) < code_of(keys[known - 1]):
         draw_cut(work, column, code_of(keys[0]), code_of(keys[known - 1]))
     previous, class_before, start = NONE, NONE, ZERO
     while start < known:
@@ -408,19 +407,19 @@ def scan_keys_classes(work, keys, column):
             end += 1
         class_before = step_right(work, column, previous, code, start, class_before)
         previous, start = code, end
-    rate_missing_apart(work, column, known)
+    rate_missing_apart(work, column)
 
 
 @kernel
 def scan_counts_classes(work, column):
     """Rate the cuts of a counted column for any number of classes."""
-    if work.n_present < (1 if work.strategy == OWN_BRANCH and work.n_missing > 0 else 2):
+    if work.n_present < (1 if takes_a_side(work) else 2):
         return
     n_codes = work.n_codes[column]
     for k in range(work.n_classes):
         work.missing[k] = work.counts[n_codes, k]
     begin_sides(work, work.n_present)
-    if work.random_cuts:
+    if work.random_cuts and work.n_present > 1:
         draw_cut(work, column, work.present[0], work.present[work.n_present - 1])
     previous, class_before, left_rows = NONE, NONE, ZERO
     for p in range(work.n_present):
@@ -430,4 +429,4 @@ def scan_counts_classes(work, column):
         class_before = step_right(work, column, previous, code, left_rows, class_before)
         previous = code
         left_rows += work.code_rows[code]
-    rate_missing_apart(work, column, left_rows)
+    rate_missing_apart(work, column)
