@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.pipeline import Pipeline
+from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from treewright.estimators.base import TableLearner
@@ -171,10 +172,15 @@ class PreparedMember(Pipeline):
         return getattr(self.steps[-1][1], name)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Self:
-        if sample_weight is not None:
-            params[f"{self.steps[-1][0]}__sample_weight"] = sample_weight
-        super().fit(X, y, **params)
+        options = params if sample_weight is None else {**params, "sample_weight": sample_weight}
+        for _, step in self.steps[:-1]:
+            X = step.fit_transform(X, y)
+        self.steps[-1][1].fit(X, y, **options)
         return self
+
+    def get_metadata_routing(self) -> Any:
+        """The metadata that the model requests."""
+        return get_routing_for_object(self.steps[-1][1])
 
 
 def prepared(estimator: Any) -> Any:
