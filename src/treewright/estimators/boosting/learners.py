@@ -9,10 +9,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from treewright.encoding.bins import MAX_CODES, Bins, bin_table, code_rows
+from treewright.encoding.bins import MAX_CODES, Bins
 from treewright.encoding.target_encoding import TargetEncoding, fit_target_encoding
 from treewright.engines.exact.own_criterion import name_of
 from treewright.estimators.base import ClassPredictions, NumberPredictions, TableLearner, Training
+from treewright.estimators.binning import bin_values, code_columns
 from treewright.estimators.boosting.losses import Loss, LossChoices, ManyOutputs, Tweedie, read_loss
 from treewright.estimators.boosting.metrics import read_metrics
 from treewright.estimators.boosting.options import (
@@ -117,7 +118,7 @@ class Boosting(TableLearner):
         Parameters
         ----------
         X : table
-            A pandas, polars or arrow frame, an array, a dict of columns, or a list of rows.
+            A pandas, polars or arrow frame, an array, a sparse matrix, a dict of columns, or a list of rows.
         y : one value per row
             The target: a list, an array, or a column of a frame. For numbers also several columns.
         sample_weight : one number per row, a single number or None
@@ -247,7 +248,7 @@ class Boosting(TableLearner):
         seed = draw_seed(self.random_state)
         outputs = self._outputs(training)
         statistics, values = fit_target_encoding(training.columns, training.values, outputs, training.weights)
-        table = bin_table(choose_compiled_form(), statistics.columns, values, int(self.max_bins), n_threads)
+        table = bin_values(choose_compiled_form(), statistics.columns, values, int(self.max_bins), n_threads)
         if len(statistics.columns) >= MOST_COLUMNS:
             raise ValueError(
                 f"boosting takes fewer than {MOST_COLUMNS} columns, but there are {len(statistics.columns)}"
@@ -280,7 +281,7 @@ class Boosting(TableLearner):
             weights, values = training.weights[kept], training.values[kept]
             learned, seen = statistics.learn(values, known, weights)
             apart = learned.apply(training.values[validation])
-            coded = [code_rows(choose_compiled_form(), bins, part, 1, by_column=True) for part in (seen, apart)]
+            coded = [code_columns(choose_compiled_form(), bins, part, 1) for part in (seen, apart)]
             return coded[0], coded[1]
 
         return code
@@ -300,6 +301,7 @@ class Boosting(TableLearner):
                 named=table.named,
                 learner=type(self).__name__,
                 numeric_features=self.numeric_features,
+                keep_sparse=True,
             )
             if self._unseen() == "error":
                 refuse_unseen(training.columns, values, given.X, self.other_unseen)
@@ -315,7 +317,7 @@ class Boosting(TableLearner):
         except ValueError as error:
             raise ValueError(f"the validation set: {error}") from None
         seen = statistics.apply(values)
-        codes = code_rows(choose_compiled_form(), plan.bins, seen, plan.n_threads, by_column=True)
+        codes = code_columns(choose_compiled_form(), plan.bins, seen, plan.n_threads)
         whole = replace(training, values=values, kept=None)
         return Rows(codes, targets, weights, self._read_start(given.init_score, whole, plan.loss.n_outputs))
 

@@ -34,6 +34,7 @@ from treewright.estimators.weights import read_weights
 from treewright.runtime.progress import Tick, follow, interruptible
 from treewright.table import read_classes, read_like, read_numbers
 from treewright.table.selection import open_rows
+from treewright.table.sparse import in_rows
 
 LOSSES = ("linear", "square", "exponential")
 
@@ -107,7 +108,7 @@ class TreeSource:
         self.column_names = [column.name for column in self.table.columns] if self.table.named else None
         self.names = None if self.column_names is None else np.array(self.column_names, dtype=object)
         # Rows are sent down one after the other, and the training table has column after column.
-        self.rows = np.ascontiguousarray(self.training.values)
+        self.rows = in_rows(self.training.values)
 
     def fit(self, member: TreeLearner, weights: np.ndarray) -> np.ndarray:
         """Grow the member, and return its prediction for each row."""
@@ -202,7 +203,7 @@ class AdaBoost(NamesExplained, CountedEnsemble, MetaEstimatorMixin, BaseEstimato
         Parameters
         ----------
         X : table
-            A pandas, polars or arrow frame, an array, a dict of columns, or a list of rows.
+            A pandas, polars or arrow frame, an array, a sparse matrix, a dict of columns, or a list of rows.
         y : one value per row
             The target.
         sample_weight : one number per row, a single number or None
@@ -362,6 +363,7 @@ class AdaBoost(NamesExplained, CountedEnsemble, MetaEstimatorMixin, BaseEstimato
             named=hasattr(self, "feature_names_in_"),
             learner=type(self).__name__,
             numeric_features=member.numeric_features,
+            keep_sparse=True,
         )
         if member.tree_.unseen == "error":
             refuse_unseen(columns, values, X, TableLearner.other_unseen)
@@ -374,6 +376,7 @@ class AdaBoost(NamesExplained, CountedEnsemble, MetaEstimatorMixin, BaseEstimato
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
         tags.input_tags.string = True
+        tags.input_tags.sparse = True
         return tags
 
 

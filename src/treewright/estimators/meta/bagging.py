@@ -14,6 +14,7 @@ from sklearn.base import MetaEstimatorMixin, clone, is_classifier, is_regressor
 from sklearn.dummy import DummyClassifier
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from treewright.engines.forest.engine import Bagging, bag_of_tree, seed_of_tree
@@ -41,6 +42,7 @@ from treewright.runtime.threads import run_interruptibly, usable_threads
 from treewright.table import Frame, Table
 from treewright.table.column import Column
 from treewright.table.selection import distinct_names, names_of, open_table, take_columns, take_rows
+from treewright.table.sparse import in_rows
 from treewright.tree import Target
 
 # Columns are drawn from another random stream than rows.
@@ -98,9 +100,9 @@ class Rows:
         names = [column.name for column in training.columns] if self.table.named else None
         return adopt(member, spec.fit(bag), training.classes, names, len(places))
 
-    def open(self, training: Training) -> np.ndarray:
+    def open(self, training: Training) -> Any:
         """The training table as members read it."""
-        return np.ascontiguousarray(training.values)
+        return in_rows(training.values)
 
 
 class Frames:
@@ -188,7 +190,7 @@ class BaggingLearner(CountedEnsemble, MetaEstimatorMixin, TableLearner):
         Parameters
         ----------
         X : table
-            A pandas, polars or arrow frame, an array, a dict of columns, or a list of rows.
+            A pandas, polars or arrow frame, an array, a sparse matrix, a dict of columns, or a list of rows.
         y : one value per row
             The target.
         sample_weight : one number per row, a single number or None
@@ -283,6 +285,11 @@ class BaggingLearner(CountedEnsemble, MetaEstimatorMixin, TableLearner):
 
     def _target(self) -> Target:
         return self.target_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = get_tags(self._base()).input_tags.sparse
+        return tags
 
     def _base(self) -> Any:
         return self._default_base() if self.estimator is None else self.estimator
@@ -404,7 +411,7 @@ class BaggingLearner(CountedEnsemble, MetaEstimatorMixin, TableLearner):
             member, places = pairs[number]
             with config_context(**settings):
                 if self.reads_once_:
-                    return self._predict_tree(member, np.ascontiguousarray(rows[:, places]))
+                    return self._predict_tree(member, in_rows(rows[:, places]))
                 return self._predict_member(member, for_member(member, take_columns(rows, places)))
 
         n_threads = self._count_threads(self.reads_once_)

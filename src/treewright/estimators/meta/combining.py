@@ -15,7 +15,7 @@ from sklearn.kernel_approximation import Nystroem
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR
-from sklearn.utils import Bunch, _safe_indexing
+from sklearn.utils import Bunch, _safe_indexing, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.validation import _check_feature_names_in
@@ -147,7 +147,7 @@ class Combination(NamesExplained, Ensemble, MetaEstimatorMixin, _BaseComposition
         Parameters
         ----------
         X : table
-            A pandas, polars or arrow frame, an array, a dict of columns, or a list of rows.
+            A pandas, polars or arrow frame, an array, a sparse matrix, a dict of columns, or a list of rows.
         y : one value per row
             The target.
         sample_weight : one number per row, a single number or None
@@ -278,6 +278,8 @@ class Combination(NamesExplained, Ensemble, MetaEstimatorMixin, _BaseComposition
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
         tags.input_tags.string = True
+        members = [one for _, one in self.estimators or () if not _is_dropped(one)]
+        tags.input_tags.sparse = all(get_tags(one).input_tags.sparse for one in members)
         return tags
 
 

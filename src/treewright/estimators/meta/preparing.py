@@ -19,6 +19,7 @@ from treewright.estimators.equivalents import NamesExplained
 from treewright.estimators.parameter_docs import documented
 from treewright.estimators.parameters import is_whole, parameter_error
 from treewright.table import Column, read_frame, read_like
+from treewright.table.sparse import SparseValues, is_sparse
 
 # How many standard deviations away infinity is taken to be.
 INFINITY = 10.0
@@ -70,7 +71,8 @@ class TablePreparer(NamesExplained, TransformerMixin, BaseEstimator):
     Missing values of a number are imputed by the median of the column; then the column is scaled to mean 0 and standard
     deviation 1. Ordered categories are the numbers 0, 1, 2, .. and are treated alike. Every other category becomes a
     column of 0 and 1. For missing values and unseen categories all of these are 0. Rows of different categories are
-    then as far apart as two numbers on average, which suits distance-based models.
+    then as far apart as two numbers on average, which suits distance-based models. The columns of a sparse matrix are
+    scaled but not centred, so that it stays sparse.
 
     Examples
     --------
@@ -94,7 +96,13 @@ class TablePreparer(NamesExplained, TransformerMixin, BaseEstimator):
         """Compute medians, scales and categories; `y` is not used."""
         if not is_whole(self.max_categories, 2):
             raise parameter_error("max_categories", self.max_categories, "a whole number of 2 or more")
-        table = read_frame(X, categorical_features=self.categorical_features, numeric_features=self.numeric_features)
+        table = read_frame(
+            X,
+            categorical_features=self.categorical_features,
+            numeric_features=self.numeric_features,
+            keep_sparse=True,
+        )
+        self._is_centred = not isinstance(table.values, SparseValues)
         prepared = [self._learn(column, table.values[:, place]) for place, column in enumerate(table.columns)]
         self.__dict__.pop("feature_names_in_", None)
         if table.named:
@@ -104,8 +112,8 @@ class TablePreparer(NamesExplained, TransformerMixin, BaseEstimator):
         self._prepared = prepared
         return self
 
-    def transform(self, X: Any) -> np.ndarray:
-        """The table as an array of numbers, without missing values."""
+    def transform(self, X: Any) -> Any:
+        """The table as an array of numbers without missing values; a sparse matrix if that is what it was fitted to."""
         check_is_fitted(self)
         values = read_like(
             X,
@@ -113,8 +121,19 @@ class TablePreparer(NamesExplained, TransformerMixin, BaseEstimator):
             named=hasattr(self, "feature_names_in_"),
             learner=type(self).__name__,
             numeric_features=self.numeric_features,
+            keep_sparse=not self._is_centred,
         )
+        if isinstance(values, SparseValues):
+            return self._scale(values)
         return np.hstack([column.prepare(values[:, place]) for place, column in enumerate(self._prepared)])
+
+    def _scale(self, values: SparseValues) -> Any:
+        """A sparse matrix whose columns are divided by their standard deviations; zeros stay zeros."""
+        matrix = values.by_column.copy()
+        for place, column in enumerate(self._prepared):
+            stored = slice(matrix.indptr[place], matrix.indptr[place + 1])
+            matrix.data[stored] = column.prepare(matrix.data[stored])[:, 0]
+        return matrix.tocsr()
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """The names of the prepared columns: a number's own name, `column=category` for categories."""
@@ -134,7 +153,8 @@ class TablePreparer(NamesExplained, TransformerMixin, BaseEstimator):
         mean = float((imputed / largest).mean() * largest)
         deviation = float(np.sqrt(np.mean((imputed / largest - mean / largest) ** 2)) * largest)
         is_constant = deviation <= 1e-15 * largest
-        return NumericColumn(column.name, median, mean, 1.0 if is_constant else deviation)
+        # Zeros of a sparse matrix must stay zeros.
+        return NumericColumn(column.name, median, mean if self._is_centred else 0.0, 1.0 if is_constant else deviation)
 
     def _learn_categories(self, column: Column, values: np.ndarray) -> CategoricalColumn:
         n_categories = len(column.categories)
@@ -153,6 +173,7 @@ class TablePreparer(NamesExplained, TransformerMixin, BaseEstimator):
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
         tags.input_tags.string = True
+        tags.input_tags.sparse = True
         return tags
 
 
@@ -201,6 +222,8 @@ def has_text_or_missing(X: Any) -> bool:
     >>> has_text_or_missing([[1, 2]]), has_text_or_missing({"size": ["S", "L"]}), has_text_or_missing([[None]])
     (False, True, True)
     """
+    if is_sparse(X):
+        return bool(np.isnan(X.tocsr().data).any())
     table = read_frame(X)
     return any(not column.is_numeric for column in table.columns) or bool(np.isnan(table.values).any())
 
