@@ -316,6 +316,12 @@ n_iter_no_change : int
 eval_metric : str, function, list of them or None
     Metrics that are recorded on the validation set next to the loss, in `evals_result_`: functions of scikit-learn by
     name, such as "accuracy_score", or functions of the target and the prediction. They do not influence the model.
+init [classes] : classifier, "zero" or None
+    The model whose predicted probabilities the trees start from; "zero" starts from scores of 0, None from the class
+    distribution. It is fitted to the training rows and is part of the model.
+init [numbers] : regressor, "zero" or None
+    The model whose predictions the trees start from; "zero" starts from scores of 0, None from the best constant. It
+    is fitted to the training rows and is part of the model.
 oob_score [classes] : bool or function
     Whether to compute the out-of-bag accuracy, on rows that a member was not fitted to, as `oob_score_`. A function of
     target and prediction replaces the accuracy.
@@ -377,6 +383,10 @@ posterior_ : Posterior
     The weights with prior and log-likelihood; prints as a table.
 estimators_ [forest] : sequence of trees
     The trees as fitted estimators, created on access.
+estimators_ [boosting] : ndarray of trees
+    The trees as fitted regressors, created on access: [round, output].
+init_ : estimator or None
+    The fitted model of `init`.
 estimators_ [meta classes] : list of classifiers
     The fitted members.
 estimators_ [meta numbers] : list of regressors
@@ -453,7 +463,7 @@ ATTRIBUTES_BY_TAG = {
         *("classes_", *_COLUMNS, "feature_importances_", *_OUT_OF_BAG),
     ),
     "boosting": (
-        *("forests_", "n_estimators_", "learning_rate_", "validation_loss_", "evals_result_"),
+        *("forests_", "estimators_", "init_", "n_estimators_", "learning_rate_", "validation_loss_", "evals_result_"),
         *("best_iteration_", "best_score_", "classes_", *_COLUMNS, "feature_importances_"),
     ),
     "adaboost": (

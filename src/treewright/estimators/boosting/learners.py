@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from treewright.encoding.bins import MAX_CODES, Bins
@@ -14,6 +15,7 @@ from treewright.encoding.target_encoding import TargetEncoding, fit_target_encod
 from treewright.engines.exact.own_criterion import name_of
 from treewright.estimators.base import ClassPredictions, NumberPredictions, TableLearner, Training
 from treewright.estimators.binning import bin_values, code_columns
+from treewright.estimators.boosting.initial_models import fit_initial_model, initial_scores
 from treewright.estimators.boosting.losses import Loss, LossChoices, ManyOutputs, Tweedie, read_loss
 from treewright.estimators.boosting.metrics import read_metrics
 from treewright.estimators.boosting.options import (
@@ -142,12 +144,16 @@ class Boosting(TableLearner):
         training = self._read_training(table, y, sample_weight)
         loss = self._read_loss(training)
         plan, rows, statistics = self._prepare(training, loss)
+        earlier = self._earlier(training, plan, statistics)
+        model = self._initial_model(X, y, sample_weight, init_score, has_trees=bool(earlier))
         rows = replace(rows, start=self._read_start(init_score, training, loss.n_outputs))
+        rows = self._start_from(rows, X, training, loss, model)
         given = ValidationSet(X_val, y_val, sample_weight_val, init_score_val)
         validation = self._read_validation(given, table, training, plan, statistics)
+        if validation is not None:
+            validation = self._start_from(validation, X_val, replace(training, kept=None), loss, model)
         if validation is not None and (validation.start is None) != (rows.start is None):
             raise ValueError("init_score and init_score_val belong together; give both or none")
-        earlier = self._earlier(training, plan, statistics)
         plan, found, initial = self._boost(plan, rows, validation, earlier)
         forests = earlier
         if found.trees[0]:
@@ -158,11 +164,29 @@ class Boosting(TableLearner):
         self._keep_classes(training.classes)
         self.n_features_in_ = len(table.columns)
         self.forests_, self.initial_ = forests, initial
+        self.init_, self.reads_once_ = model, model is None
         self.n_estimators_, self.learning_rate_ = len(forests[0]), plan.recipe.learning_rate
         self._keep_curves(found.curves, plan)
         self.loss_, self.shape_, self.constraints_ = loss, shape_of(plan), (plan.monotonic_cst, groups_of(plan))
         self.columns_, self.target_, self.target_encoding_ = training.columns, training.target, statistics
         return self
+
+    def _initial_model(self, X: Any, y: Any, sample_weight: Any, init_score: Any, *, has_trees: bool) -> Any:
+        """The fitted model that the trees start from; that of the trees that a warm start adds to."""
+        if self.init is not None and init_score is not None:
+            raise ValueError("init and init_score both set the initial scores; give one of them only")
+        if has_trees:
+            return self.init_
+        return fit_initial_model(self.init, X, y, sample_weight, of_classes=is_classifier(self))
+
+    def _start_from(self, rows: Rows, X: Any, training: Training, loss: Loss, model: Any) -> Rows:
+        """The rows with the scores that `init` gives them, if it is set."""
+        if self.init is None:
+            return rows
+        if model is None:
+            return replace(rows, start=np.zeros((loss.n_outputs, len(rows))))
+        scores = initial_scores(model, X, loss, list(training.target.classes))
+        return replace(rows, start=scores if training.kept is None else np.ascontiguousarray(scores[:, training.kept]))
 
     def _keep_curves(self, curves: np.ndarray, plan: BoostPlan) -> None:
         """Keep the validation loss and the metrics of all rounds, and the best of them."""
@@ -203,22 +227,66 @@ class Boosting(TableLearner):
         return np.stack(sums) + self.initial_[:, None]
 
     def _predict_rows(self, values: np.ndarray) -> np.ndarray:
-        return self.loss_.prediction(self._scores(values))
+        return self._from_scores(self._scores(values))
 
-    def _staged_predictions(self, X: Any) -> Iterator[np.ndarray]:
-        """The predictions after each round; invalid rows are an error at once."""
+    def _from_scores(self, scores: np.ndarray) -> np.ndarray:
+        """The predictions of scores: class probabilities by label, or numbers."""
+        return self.loss_.prediction(scores)
+
+    def _predictions(self, X: Any) -> np.ndarray:
+        if self.__dict__.get("init_") is None:
+            return super()._predictions(X)
+        return self._from_scores(self._all_scores(X))
+
+    def _all_scores(self, X: Any) -> np.ndarray:
+        """The sum of all trees and of the initial model for each row: [output, row]."""
+        check_is_fitted(self)
+        return self._scores(self._read_rows(X)) + self._scores_of_init(X)
+
+    def _scores_of_init(self, X: Any) -> np.ndarray | float:
+        if self.init_ is None:
+            return 0.0
+        return initial_scores(self.init_, X, self.loss_, list(self.target_.classes))
+
+    def apply(self, X: Any) -> np.ndarray:
+        """The node where each row ends in each tree: [row, round], and one more axis for the trees of classes."""
         check_is_fitted(self)
         codes = self._code(self._read_rows(X))
+        return np.stack([forest.nodes_of(forest.leaves(codes, self.n_jobs)) for forest in self.forests_], axis=2)
+
+    @property
+    def estimators_(self) -> np.ndarray:
+        """The trees as fitted regressors, created on access: [round, output]; the learning rate is in their values."""
+        from treewright.estimators.single.base import adopt
+        from treewright.estimators.single.specification import FittedTree
+        from treewright.estimators.single.trees import DecisionTreeRegressor
+
+        check_is_fitted(self)
+        found = np.empty((self.n_estimators_, len(self.forests_)), dtype=object)
+        for output, forest in enumerate(self.forests_):
+            for number, tree in enumerate(forest):
+                names = [column.name for column in tree.columns] if hasattr(self, "feature_names_in_") else None
+                member = adopt(DecisionTreeRegressor(), FittedTree(tree), np.empty(0), names, len(tree.columns))
+                found[number, output] = member
+        return found
+
+    def _staged_scores(self, X: Any) -> Iterator[np.ndarray]:
+        """The scores after each round, [output, row]; invalid rows are an error at once."""
+        check_is_fitted(self)
+        codes, start = self._code(self._read_rows(X)), self._scores_of_init(X)
 
         def stages() -> Iterator[np.ndarray]:
             leaves = [forest.leaves(codes, self.n_jobs) for forest in self.forests_]
-            scores = np.repeat(self.initial_[:, None], len(codes), axis=1)
+            scores = np.repeat(self.initial_[:, None], len(codes), axis=1) + start
             for number in range(self.n_estimators_):
                 for k, forest in enumerate(self.forests_):
                     scores[k] += forest.leaf_value[forest.leaf_start[number] + leaves[k][:, number]]
-                yield self.loss_.prediction(scores.copy())
+                yield scores.copy()
 
         return stages()
+
+    def _staged_predictions(self, X: Any) -> Iterator[np.ndarray]:
+        return map(self._from_scores, self._staged_scores(X))
 
     def _read_loss(self, training: Training) -> Loss:
         raise NotImplementedError
@@ -482,6 +550,7 @@ class GradientBoostingClassifier(ClassPredictions, Boosting):
         validation_fraction: float | None = None,
         n_iter_no_change: int = 50,
         eval_metric: Any = None,
+        init: Any = None,
         warm_start: bool = False,
         keep_on_interrupt: bool = False,
         unseen: str = "as_missing",
@@ -514,6 +583,7 @@ class GradientBoostingClassifier(ClassPredictions, Boosting):
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.eval_metric = eval_metric
+        self.init = init
         self.warm_start = warm_start
         self.keep_on_interrupt = keep_on_interrupt
         self.unseen = unseen
@@ -525,8 +595,17 @@ class GradientBoostingClassifier(ClassPredictions, Boosting):
 
     def decision_function(self, X: Any) -> np.ndarray:
         """The scores that shares are made of: of two classes that of the second, else a column per class."""
-        check_is_fitted(self)
-        scores = self._scores(self._read_rows(X))
+        return self._decision(self._all_scores(X))
+
+    def staged_decision_function(self, X: Any) -> Iterator[np.ndarray]:
+        """The result of `decision_function` after each round."""
+        return map(self._decision, self._staged_scores(X))
+
+    def apply(self, X: Any) -> np.ndarray:
+        nodes = super().apply(X)
+        return nodes if nodes.shape[2] == 1 else nodes[:, :, self._labels_of_classes()]
+
+    def _decision(self, scores: np.ndarray) -> np.ndarray:
         labels = self._labels_of_classes()
         if len(scores) == 1:
             return scores[0] if labels[-1] == 1 else -scores[0]
@@ -569,8 +648,8 @@ class GradientBoostingClassifier(ClassPredictions, Boosting):
             return {names[-1]: (training.y == len(names) - 1).astype(np.float64)}
         return {name: (training.y == label).astype(np.float64) for label, name in enumerate(names)}
 
-    def _predict_rows(self, values: np.ndarray) -> np.ndarray:
-        return super()._predict_rows(values)[:, : len(self.target_.classes)]
+    def _from_scores(self, scores: np.ndarray) -> np.ndarray:
+        return super()._from_scores(scores)[:, : len(self.target_.classes)]
 
     def _directions(self, training: Training) -> np.ndarray:
         directions = super()._directions(training)
@@ -629,6 +708,7 @@ class GradientBoostingRegressor(NumberPredictions, Boosting):
         validation_fraction: float | None = None,
         n_iter_no_change: int = 50,
         eval_metric: Any = None,
+        init: Any = None,
         warm_start: bool = False,
         keep_on_interrupt: bool = False,
         unseen: str = "as_missing",
@@ -662,6 +742,7 @@ class GradientBoostingRegressor(NumberPredictions, Boosting):
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.eval_metric = eval_metric
+        self.init = init
         self.warm_start = warm_start
         self.keep_on_interrupt = keep_on_interrupt
         self.unseen = unseen
@@ -687,6 +768,10 @@ class GradientBoostingRegressor(NumberPredictions, Boosting):
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
         """The predicted numbers after each round."""
         return (self._one_or_all(predictions) for predictions in self._staged_predictions(X))
+
+    def apply(self, X: Any) -> np.ndarray:
+        nodes = super().apply(X)
+        return nodes[:, :, 0] if nodes.shape[2] == 1 else nodes
 
     def _one_or_all(self, predictions: np.ndarray) -> np.ndarray:
         return predictions[:, 0] if predictions.shape[1] == 1 else predictions
