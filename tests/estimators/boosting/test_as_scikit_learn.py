@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression, PoissonRegressor
+from sklearn.neighbors import KNeighborsRegressor
 from sklearn.svm import LinearSVC
 
 import treewright as tw
@@ -105,10 +106,9 @@ def test_an_initial_model_reads_tables_with_text_and_takes_weights():
     weights = np.where(np.arange(80) % 4 == 0, 0.0, 1.0)
     model = GradientBoostingRegressor(init=tw.CARTRegressor(), **FIXED).fit(table, target, sample_weight=weights)
     assert model.score(table, target, sample_weight=weights) > 0.8
+    model = GradientBoostingRegressor(init=KNeighborsRegressor(), **FIXED)
     with pytest.raises(ValueError, match="KNeighborsRegressor does not support sample weights"):
-        from sklearn.neighbors import KNeighborsRegressor
-
-        GradientBoostingRegressor(init=KNeighborsRegressor(), **FIXED).fit(TABLE, NUMBERS, sample_weight=NUMBERS)
+        model.fit(TABLE, NUMBERS, sample_weight=NUMBERS)
 
 
 def test_an_initial_model_is_kept_by_a_warm_start_and_used_for_validation():

@@ -26,6 +26,7 @@ from treewright.estimators.boosting.options import (
     read_start,
     read_targets,
 )
+from treewright.estimators.boosting.own_classes import OwnClasses
 from treewright.estimators.boosting.rounds import (
     MOST_ROWS_TO_REFIT,
     Boosted,
@@ -37,6 +38,7 @@ from treewright.estimators.boosting.rounds import (
     hold_out,
     no_curves,
 )
+from treewright.estimators.boosting.scoring import read_scoring
 from treewright.estimators.boosting.shapes import (
     LEAST_FALL,
     BoostShape,
@@ -86,6 +88,24 @@ class ValidationSet:
         return self.X is not None
 
 
+def read_sets(X_val: Any, y_val: Any, weights: Any, scores: Any, eval_set: Any) -> list[ValidationSet]:
+    """The validation sets that a user gives: one as X_val and y_val, or several as a list of pairs."""
+    if eval_set is None:
+        one = ValidationSet(X_val, y_val, weights, scores)
+        return [one] if one.is_given else []
+    if X_val is not None or y_val is not None:
+        raise ValueError("X_val and eval_set both name rows to validate on; give one of them only")
+    pairs = [eval_set] if isinstance(eval_set, tuple) else list(eval_set)
+    if not pairs or not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in pairs):
+        raise ValueError("eval_set must be a list of pairs of a table and its target, such as [(X_val, y_val)]")
+    described = []
+    for name, given in (("sample_weight_val", weights), ("init_score_val", scores)):
+        if given is not None and (not isinstance(given, list | tuple) or len(given) != len(pairs)):
+            raise ValueError(f"{name} must be a list with an entry for each of the {len(pairs)} pairs of eval_set")
+        described.append([None] * len(pairs) if given is None else list(given))
+    return [ValidationSet(*pair, *more) for pair, *more in zip(pairs, *described, strict=True)]
+
+
 class Boosting(TableLearner):
     """Shared base of gradient boosting for classes and for numbers."""
 
@@ -114,6 +134,7 @@ class Boosting(TableLearner):
         sample_weight_val: Any = None,
         init_score: Any = None,
         init_score_val: Any = None,
+        eval_set: Any = None,
     ) -> Self:
         """Add trees round by round.
 
@@ -136,6 +157,9 @@ class Boosting(TableLearner):
             of the model: add them to its scores for other rows.
         init_score_val : as `init_score`, or None
             The initial scores of the rows of the validation set.
+        eval_set : list of (X, y) or None
+            Several validation sets, as XGBoost takes them: the last one decides when to stop, and `evals_result_` has
+            the figures of all. `sample_weight_val` and `init_score_val` are then lists with an entry per set.
         """
         check_progress(self.progress)
         if self.unseen not in ("as_missing", "error"):
@@ -148,13 +172,15 @@ class Boosting(TableLearner):
         model = self._initial_model(X, y, sample_weight, init_score, has_trees=bool(earlier))
         rows = replace(rows, start=self._read_start(init_score, training, loss.n_outputs))
         rows = self._start_from(rows, X, training, loss, model)
-        given = ValidationSet(X_val, y_val, sample_weight_val, init_score_val)
-        validation = self._read_validation(given, table, training, plan, statistics)
-        if validation is not None:
-            validation = self._start_from(validation, X_val, replace(training, kept=None), loss, model)
-        if validation is not None and (validation.start is None) != (rows.start is None):
-            raise ValueError("init_score and init_score_val belong together; give both or none")
-        plan, found, initial = self._boost(plan, rows, validation, earlier)
+        given = read_sets(X_val, y_val, sample_weight_val, init_score_val, eval_set)
+        sets = []
+        for each in given:
+            read = self._read_validation(each, table, training, plan, statistics)
+            read = self._start_from(read, each.X, replace(training, kept=None), loss, model)
+            if (read.start is None) != (rows.start is None):
+                raise ValueError("init_score and init_score_val belong together; give both or none")
+            sets.append(read)
+        plan, found, initial = self._boost(plan, rows, sets, earlier)
         forests = earlier
         if found.trees[0]:
             target = Target(training.target.name)
@@ -166,7 +192,8 @@ class Boosting(TableLearner):
         self.forests_, self.initial_ = forests, initial
         self.init_, self.reads_once_ = model, model is None
         self.n_estimators_, self.learning_rate_ = len(forests[0]), plan.recipe.learning_rate
-        self._keep_curves(found.curves, plan)
+        self._keep_curves(found, plan)
+        self._keep_training_loss(found, has_trees=bool(earlier))
         self.loss_, self.shape_, self.constraints_ = loss, shape_of(plan), (plan.monotonic_cst, groups_of(plan))
         self.columns_, self.target_, self.target_encoding_ = training.columns, training.target, statistics
         return self
@@ -188,16 +215,43 @@ class Boosting(TableLearner):
         scores = initial_scores(model, X, loss, list(training.target.classes))
         return replace(rows, start=scores if training.kept is None else np.ascontiguousarray(scores[:, training.kept]))
 
-    def _keep_curves(self, curves: np.ndarray, plan: BoostPlan) -> None:
+    def _keep_curves(self, found: Boosted, plan: BoostPlan) -> None:
         """Keep the validation loss and the metrics of all rounds, and the best of them."""
-        self._curves, self.validation_loss_ = curves, curves[0]
-        loss = self.loss if isinstance(self.loss, str) else name_of(self.loss)
-        names = [loss, *(metric.name for metric in plan.metrics)]
+        curves = found.curves
+        self._curves, self.validation_loss_ = curves, curves[0 if plan.scoring is None else 1]
         has_validated = curves.shape[1] > 0
-        lists = {name: line.tolist() for name, line in zip(names, curves, strict=True)}
-        self.evals_result_ = {"validation": lists} if has_validated else {}
+        names = [*self._names_of_figures(), *(metric.name for metric in plan.metrics)]
+        scored = [] if plan.scoring is None else [plan.scoring.name]
+
+        def by_name(lines: np.ndarray) -> dict[str, list[float]]:
+            signs = [-1.0] * len(scored) + [1.0] * len(names)
+            pairs = zip([*scored, *names], signs, lines, strict=True)
+            return {name: (sign * line).tolist() for name, sign, line in pairs}
+
+        results = [by_name(lines) for lines in (*found.others, curves)] if has_validated else []
+        labels = [f"validation_{number}" for number in range(len(results))] if found.others else ["validation"]
+        self.evals_result_ = dict(zip(labels, results, strict=False))
         self.best_iteration_ = int(np.argmin(curves[0])) + 1 if has_validated else None
-        self.best_score_ = float(curves[0].min()) if has_validated else None
+        best = float(curves[0].min()) if has_validated else None
+        self.best_score_ = -best if best is not None and scored else best
+
+    def _names_of_figures(self) -> list[str]:
+        return [self.loss if isinstance(self.loss, str) else name_of(self.loss)]
+
+    def _keep_training_loss(self, found: Boosted, *, has_trees: bool) -> None:
+        """Keep the loss of the training rows after each round, and that of the rows that were not drawn."""
+        names = ("train_score_", "oob_improvement_", "oob_scores_", "oob_score_")
+        before = {name: self.__dict__.pop(name, None) for name in names}
+        lines = found.training
+        if lines is None:
+            return
+        kept = {"train_score_": lines[0], "oob_improvement_": lines[1] - lines[2], "oob_scores_": lines[2]}
+        for name, line in kept.items():
+            if name == "train_score_" or not np.isnan(lines[2]).any():
+                is_continued = has_trees and before[name] is not None
+                setattr(self, name, np.append(before[name], line) if is_continued else line)
+        if hasattr(self, "oob_scores_") and len(self.oob_scores_):
+            self.oob_score_ = float(self.oob_scores_[-1])
 
     @property
     def feature_importances_(self) -> np.ndarray:
@@ -334,6 +388,8 @@ class Boosting(TableLearner):
             seed=seed,
             n_threads=n_threads,
             metrics=read_metrics(self.eval_metric, training.target, training.classes),
+            scoring=read_scoring(self.scoring, training.target, training.classes),
+            records_training=bool(self.train_score),
         )
         targets = np.ascontiguousarray(training.y.astype(np.float64).T)
         code_apart = self._code_apart(training, outputs, statistics, table.bins) if statistics.means else None
@@ -356,10 +412,8 @@ class Boosting(TableLearner):
 
     def _read_validation(
         self, given: ValidationSet, table: Table, training: Training, plan: BoostPlan, statistics: TargetEncoding
-    ) -> Rows | None:
+    ) -> Rows:
         """The validation set, coded as the training rows."""
-        if not given.is_given:
-            return None
         if self.validation_fraction is not None:
             raise ValueError("X_val and validation_fraction both name rows to validate on; give one of them only")
         try:
@@ -408,9 +462,10 @@ class Boosting(TableLearner):
         return self.forests_
 
     def _boost(
-        self, plan: BoostPlan, rows: Rows, validation: Rows | None, earlier: list[Forest]
+        self, plan: BoostPlan, rows: Rows, sets: list[Rows], earlier: list[Forest]
     ) -> tuple[BoostPlan, Boosted, np.ndarray]:
         """Choose the learning rate and the number of rounds, and boost; returns also the initial score."""
+        validation, others = sets[-1] if sets else None, sets[:-1]
         if earlier:
             plan = take_shape(plan, self.shape_, self)
         plans = None
@@ -431,6 +486,7 @@ class Boosting(TableLearner):
                 move_on(rows, initial, earlier),
                 None if validation is None else move_on(validation, initial, earlier),
             )
+            others = [move_on(each, initial, earlier) for each in others]
         if earlier and curves.shape[1] == 0:
             curves = self._curves
         if first == n_rounds:
@@ -446,6 +502,7 @@ class Boosting(TableLearner):
                 n_rounds - first,
                 tick,
                 validation=validation,
+                others=others,
                 first_round=first,
                 keep_on_interrupt=bool(self.keep_on_interrupt),
             )
@@ -549,7 +606,9 @@ class GradientBoostingClassifier(ClassPredictions, Boosting):
         max_bins: int = 255,
         validation_fraction: float | None = None,
         n_iter_no_change: int = 50,
+        scoring: Any = "loss",
         eval_metric: Any = None,
+        train_score: bool = False,
         init: Any = None,
         warm_start: bool = False,
         keep_on_interrupt: bool = False,
@@ -582,7 +641,9 @@ class GradientBoostingClassifier(ClassPredictions, Boosting):
         self.max_bins = max_bins
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
+        self.scoring = scoring
         self.eval_metric = eval_metric
+        self.train_score = train_score
         self.init = init
         self.warm_start = warm_start
         self.keep_on_interrupt = keep_on_interrupt
@@ -621,6 +682,9 @@ class GradientBoostingClassifier(ClassPredictions, Boosting):
 
     def _read_loss(self, training: Training) -> Loss:
         n_classes = max(len(training.target.classes), 2)
+        if callable(self.loss) and n_classes > 2:
+            place = {name: position for position, name in enumerate(training.classes.tolist())}
+            return OwnClasses(self.loss, np.array([place.get(name, 0) for name in training.target.classes]))
         return read_loss(self.loss, LossChoices(n_classes))
 
     def _read_validation_target(self, y: Any, training: Training) -> np.ndarray:
@@ -707,7 +771,9 @@ class GradientBoostingRegressor(NumberPredictions, Boosting):
         max_bins: int = 255,
         validation_fraction: float | None = None,
         n_iter_no_change: int = 50,
+        scoring: Any = "loss",
         eval_metric: Any = None,
+        train_score: bool = False,
         init: Any = None,
         warm_start: bool = False,
         keep_on_interrupt: bool = False,
@@ -741,7 +807,9 @@ class GradientBoostingRegressor(NumberPredictions, Boosting):
         self.max_bins = max_bins
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
+        self.scoring = scoring
         self.eval_metric = eval_metric
+        self.train_score = train_score
         self.init = init
         self.warm_start = warm_start
         self.keep_on_interrupt = keep_on_interrupt
