@@ -38,8 +38,6 @@ SAME_NAME = [
 
 # What no parameter here means, and no sentence explains better than the list of parameters.
 WITHOUT_EQUIVALENT = {
-    "init",
-    "scoring",
     "feature_types",
     "feature_weights",
     "max_cat_threshold",

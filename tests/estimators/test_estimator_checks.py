@@ -18,10 +18,13 @@ NOT_APPLICABLE = {
         "a full tree answers every training row right, whatever it weighs, so noise of the light class "
         "stays; scikit-learn's own trees pass by a limit on leaf weight that the check sets for them",
     ),
-    "check_sample_weight_equivalence_on_dense_data": (
-        ("CARTClassifier", "CARTRegressor"),
-        "they choose their size by cross-validation, which deals rows to folds: copies of a repeated row are judged "
-        "by trees grown from the others, a row with a weight is not",
+    **dict.fromkeys(
+        ["check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"],
+        (
+            ("CARTClassifier", "CARTRegressor"),
+            "they choose their size by cross-validation, which deals rows to folds: copies of a repeated row are "
+            "judged by trees grown from the others, a row with a weight is not",
+        ),
     ),
 }
 

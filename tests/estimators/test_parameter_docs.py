@@ -147,6 +147,8 @@ def fitted(estimator: type) -> Any:
         "prune": "cost_complexity",
         "n_estimators": 20,
         "validation_fraction": 0.25,
+        "train_score": True,
+        "subsample": 0.5,
     }
     known = {name: value for name, value in options.items() if name in parameters_of(estimator)}
     colour = ["red", "blue", "green", "red"] * 10

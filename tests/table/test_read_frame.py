@@ -12,7 +12,6 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -304,7 +303,6 @@ BAD = {
     "a series": (pd.Series([1, 2]), ValueError, "Reshape your data.*X\\[\\['name'\\]\\]"),
     "three dimensions": (np.zeros((2, 2, 2)), ValueError, "Found array with dim 3, while dim <= 2"),
     "three deep lists": ([[[1], [2]], [[3], [4]]], ValueError, "Found array with dim 3"),
-    "sparse": (scipy.sparse.csr_matrix(np.eye(2)), TypeError, r"sparse.*\.toarray\(\)"),
     "text": ("table.csv", ValueError, "must be a table"),
     "a number": (3, ValueError, "must be a table"),
     "nothing": (None, ValueError, "must be a table"),

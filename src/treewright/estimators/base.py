@@ -26,6 +26,7 @@ from treewright.table import (
     target_name,
 )
 from treewright.table.column import Column
+from treewright.table.sparse import SparseValues, in_full
 from treewright.tree import Target
 
 # Class labels are two bytes each in the engine.
@@ -37,7 +38,7 @@ class Training:
     """The training rows with a positive weight, and their target as labels or numbers."""
 
     columns: tuple[Column, ...]
-    values: np.ndarray
+    values: Any  # float64[row, column], or SparseValues where a learner keeps them
     target: Target
     classes: np.ndarray  # in the user's own type, empty for numbers
     y: np.ndarray  # class labels (uint16), or numbers (float64)
@@ -50,11 +51,19 @@ class Training:
         """Values of all rows, those set aside included."""
         return self.values if self.whole is None else self.whole
 
+    @property
+    def is_sparse(self) -> bool:
+        return isinstance(self.values, SparseValues)
+
+    def in_full(self) -> Training:
+        """The same rows with values that are not sparse."""
+        return replace(self, values=in_full(self.values)) if self.is_sparse else self
+
     def rows(self, taken: np.ndarray) -> Training:
         """Some of the rows, with the same columns and classes."""
         return replace(
             self,
-            values=np.asfortranarray(self.values[taken]),
+            values=self.values[taken] if self.is_sparse else np.asfortranarray(self.values[taken]),
             y=self.y[taken],
             weights=self.weights[taken],
             whole=self.table,
@@ -117,6 +126,7 @@ class TableLearner(NamesExplained, BaseEstimator):
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
         tags.input_tags.string = True
+        tags.input_tags.sparse = True
         return tags
 
     def _read_table(self, X: Any) -> Table:
@@ -125,6 +135,7 @@ class TableLearner(NamesExplained, BaseEstimator):
             categorical_features=self.categorical_features,
             numeric_features=self.numeric_features,
             by_column=self._by_column,
+            keep_sparse=True,
         )
 
     def _read_rows(self, X: Any) -> np.ndarray:
@@ -140,6 +151,7 @@ class TableLearner(NamesExplained, BaseEstimator):
                 named=names is not None,
                 learner=type(self).__name__,
                 numeric_features=self.numeric_features,
+                keep_sparse=True,
             )
         if self._unseen() == "error":
             refuse_unseen(self._columns(), values, X, self.other_unseen)

@@ -70,7 +70,8 @@ learning_rate [adaboost numbers] : float
     How much each member changes the weights of the rows. Lower it for noisy data, with more members.
 loss [boosting classes] : {"log_loss", "exponential"} or function
     The loss to minimise: the negative log-likelihood, or for two classes AdaBoost's exponential loss. A function gets
-    the score and the target (0 or 1) of one row and returns gradient and hessian.
+    the score and the target (0 or 1) of one row and returns gradient and hessian. With more classes it gets the scores
+    of all rows, a column per class, and the positions of their classes in `classes_`; it returns two such matrices.
 loss [boosting numbers] : str or function
     The loss to minimise: "squared_error", "absolute_error" (leaves predict medians), "huber" (squared, but linear for
     the largest tenth of the errors before each round, so that outliers count little; its validation loss is the mean
@@ -314,10 +315,23 @@ smoothing : "laplace", ("m_estimate", m) or None
     Smoothing of the class probabilities in small leaves: one more row of each class, or m more rows with the class
     distribution of the whole table.
 n_iter_no_change : int
-    Boosting stops after this number of rounds without a lower validation loss.
+    Boosting stops after this number of rounds without a lower validation loss, or a higher score of `scoring`.
+scoring : "loss", str, function or None
+    What is compared on the validation set after each round to stop and to choose: the loss; the score of a scorer of
+    scikit-learn, by name or as a function of model, table and target; a function of target and prediction as in
+    `eval_metric`; or the accuracy or coefficient of determination (None). Of scores, more is better.
+train_score : bool
+    Whether to record the training loss after each round as `train_score_`, and with `subsample` below 1 that of the
+    rows that were not drawn. It takes time for large tables.
 eval_metric : str, function, list of them or None
     Metrics that are recorded on the validation set next to the loss, in `evals_result_`: functions of scikit-learn by
     name, such as "accuracy_score", or functions of the target and the prediction. They do not influence the model.
+init [classes] : classifier, "zero" or None
+    The model whose predicted probabilities the trees start from; "zero" starts from scores of 0, None from the class
+    distribution. It is fitted to the training rows and is part of the model.
+init [numbers] : regressor, "zero" or None
+    The model whose predictions the trees start from; "zero" starts from scores of 0, None from the best constant. It
+    is fitted to the training rows and is part of the model.
 oob_score [classes] : bool or function
     Whether to compute the out-of-bag accuracy, on rows that a member was not fitted to, as `oob_score_`. A function of
     target and prediction replaces the accuracy.
@@ -381,6 +395,10 @@ posterior_ : Posterior
     The weights with prior and log-likelihood; prints as a table.
 estimators_ [forest] : sequence of trees
     The trees as fitted estimators, created on access.
+estimators_ [boosting] : ndarray of trees
+    The trees as fitted regressors, created on access: [round, output].
+init_ : estimator or None
+    The fitted model of `init`.
 estimators_ [meta classes] : list of classifiers
     The fitted members.
 estimators_ [meta numbers] : list of regressors
@@ -417,11 +435,17 @@ validation_loss_ : ndarray
     The loss on the validation set after each round; with folds the mean.
 evals_result_ : dict
     The validation loss and the metrics of `eval_metric`, as {"validation": {"log_loss": [...]}}; empty without
-    validation set.
+    validation set. With several sets in `eval_set` they are "validation_0", "validation_1" and so on.
 best_iteration_ : int or None
-    The number of rounds with the least validation loss.
+    The number of rounds with the least validation loss, or the highest score of `scoring`.
 best_score_ : float or None
-    The least validation loss.
+    The least validation loss, or the highest score of `scoring`.
+train_score_ : ndarray
+    With `train_score`: the loss of the drawn training rows after each round, in the unit of `validation_loss_`.
+oob_scores_ : ndarray
+    With `train_score` and `subsample` below 1: the loss of the rows that a round did not draw, after it.
+oob_improvement_ : ndarray
+    With `train_score` and `subsample` below 1: by how much each round reduced the loss of the rows it did not draw.
 classes_ [classes] : ndarray
     The classes in ascending order.
 n_classes_ [classes] : int
@@ -457,8 +481,9 @@ ATTRIBUTES_BY_TAG = {
         *("classes_", *_COLUMNS, "feature_importances_", *_OUT_OF_BAG),
     ),
     "boosting": (
-        *("forests_", "n_estimators_", "learning_rate_", "validation_loss_", "evals_result_"),
-        *("best_iteration_", "best_score_", "classes_", *_COLUMNS, "feature_importances_"),
+        *("forests_", "estimators_", "init_", "n_estimators_", "learning_rate_", "validation_loss_", "evals_result_"),
+        *("best_iteration_", "best_score_", "train_score_", "oob_scores_", "oob_improvement_"),
+        *("classes_", *_COLUMNS, "feature_importances_"),
     ),
     "adaboost": (
         *("stages_", "estimator_", "estimators_", "estimator_weights_", "estimator_errors_"),

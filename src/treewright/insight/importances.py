@@ -162,7 +162,7 @@ class ScoredTable:
     @classmethod
     def of(cls, model: Any, X: Any, y: Any, scorer: Callable[..., float]) -> ScoredTable:
         if isinstance(model, TableLearner) and model.reads_once_:
-            values = read_rows(model, X)
+            values = np.asarray(read_rows(model, X))
             names = tuple(column.name for column in columns_of(model))
             return cls(reading_values(model), names, values, len(values), y, scorer)
         source = open_source(X)

@@ -29,7 +29,7 @@ class Table:
         What each column is.
     values : ndarray of float64, shape (n_rows, n_columns), column after column in memory
         Numbers; the index of the category in categorical and ordered columns; NaN where missing. May share
-        memory with the input, so it must not be written to.
+        memory with the input, so it must not be written to. `SparseValues` for a sparse matrix, if they are kept.
     named : bool
         Whether the names are the user's own; otherwise columns are called x0, x1, ...
 
@@ -49,8 +49,9 @@ def read_frame(
     categorical_features: ColumnList = None,
     numeric_features: ColumnList = None,
     by_column: bool = True,
+    keep_sparse: bool = False,
 ) -> Table:
-    """Read any table: a pandas, polars or arrow frame, an array, a dict of columns, a list of rows.
+    """Read any table: a pandas, polars or arrow frame, an array, a sparse matrix, a dict of columns, a list of rows.
 
     Numbers, dates and durations are numeric; text, booleans and categoricals are categorical; an ordered
     categorical is ordered. None, NaN, NaT and NA are missing.
@@ -64,6 +65,8 @@ def read_frame(
     by_column : bool, default=True
         Whether the values are stored column after column. If not, a matrix of numbers keeps its layout and precision,
         which saves a copy.
+    keep_sparse : bool, default=False
+        Whether the values of a sparse matrix of numbers stay sparse.
 
     >>> table = read_frame({"size": ["L", "S", None], "price": [3, 1.5, 2]})
     >>> [str(column.kind) for column in table.columns]
@@ -81,6 +84,10 @@ def read_frame(
         as_is = is_real and not by_column and source.matrix.dtype.isnative
         values = source.matrix if as_is else np.asfortranarray(source.matrix, dtype=np.float64)
         return Table(columns, values, source.named)
+    if source.sparse is not None and keep_sparse and Kind.CATEGORICAL not in wanted:
+        # The annotation is that of nearly all tables; learners that keep sparse values ask for them.
+        kept: Any = source.sparse
+        return Table(tuple(Column(name, Kind.NUMERIC) for name in source.names), kept, source.named)
     values = np.empty((source.n_rows, len(source.names)), order="F")
     read = []
     for place, kind in enumerate(wanted):
@@ -105,7 +112,8 @@ def read_like(
     named: bool,
     learner: str = "this model",
     numeric_features: ColumnList = None,
-) -> np.ndarray:
+    keep_sparse: bool = False,
+) -> Any:
     """Read a new table in the terms of the columns that a model learned from.
 
     Columns are found by name when the model knows names and the table has them, else by position.
@@ -122,10 +130,12 @@ def read_like(
         What messages call the model.
     numeric_features : list of names or positions, boolean mask, "all" or None
         As in training: learned columns whose text is to be parsed as numbers.
+    keep_sparse : bool, default=False
+        Whether the values of a sparse matrix of numbers stay sparse.
 
     Returns
     -------
-    ndarray of float64, shape (n_rows, n_columns), row after row in memory
+    ndarray of float64, shape (n_rows, n_columns), row after row in memory; or `SparseValues`
         NaN where missing, -1 for a category that was not there in training.
 
     >>> table = read_frame({"size": ["L", "S"], "price": [3, 1.5]})
@@ -136,6 +146,8 @@ def read_like(
     places = _places(source, columns, named=named, learner=learner)
     if source.matrix is not None and all(column.is_plain for column in columns):
         return _in_rows(source.matrix)
+    if source.sparse is not None and keep_sparse and all(column.is_plain for column in columns):
+        return source.sparse
     parsed = _chosen("numeric_features", numeric_features, tuple(column.name for column in columns))
     values = np.empty((source.n_rows, len(columns)))
     for j, (column, place) in enumerate(zip(columns, places, strict=True)):

@@ -10,6 +10,7 @@ import numpy as np
 from treewright.table import Frame
 from treewright.table.frame import read_frame
 from treewright.table.source import lift
+from treewright.table.sparse import is_sparse
 
 
 def open_table(X: Any) -> Any:
@@ -37,7 +38,7 @@ def take_rows(X: Any, rows: np.ndarray) -> Any:
     frame = _as_frame(X)
     if frame is not None:
         return frame[rows].to_native()
-    return X[rows] if isinstance(X, np.ndarray | Frame) else [X[row] for row in rows.tolist()]
+    return X[rows] if isinstance(X, np.ndarray | Frame) or is_sparse(X) else [X[row] for row in rows.tolist()]
 
 
 def take_columns(X: Any, places: np.ndarray) -> Any:
@@ -48,7 +49,7 @@ def take_columns(X: Any, places: np.ndarray) -> Any:
     >>> take_columns(Frame({"size": [1], "price": [2]}), np.array([1, 1])).to_dict()
     {'price': [2], 'price_2': [2]}
     """
-    if isinstance(X, np.ndarray):
+    if isinstance(X, np.ndarray) or is_sparse(X):
         return X[:, places]
     names = names_of(X)
     if names is None:
@@ -76,6 +77,10 @@ def shuffle_column(X: Any, place: int, order: np.ndarray) -> Any:
         shuffled = X.copy()
         shuffled[:, place] = X[order, place]
         return shuffled
+    if is_sparse(X):
+        by_column = X.tolil()
+        by_column[:, [place]] = X[order][:, [place]]
+        return by_column.tocsr()
     names = names_of(X)
     if names is None:
         return [
@@ -113,7 +118,7 @@ def distinct_names(names: Sequence[str]) -> list[str]:
 
 def _as_frame(X: Any) -> Any:
     """A frame of another library as narwhals sees it; None for anything else."""
-    if isinstance(X, np.ndarray | Frame | list | tuple):
+    if isinstance(X, np.ndarray | Frame | list | tuple) or is_sparse(X):
         return None
     import narwhals.stable.v2 as nw
 
@@ -127,6 +132,8 @@ def open_rows(X: Any) -> Any:
     >>> open_rows({"size": ["S", "L"]})[[1]].to_dict()
     {'size': ['L']}
     """
+    if is_sparse(X):
+        return X.tocsr()
     if isinstance(X, Mapping):
         read_frame(X)  # raises the usual errors
         return Frame({str(name): _as_list(values) for name, values in X.items()})

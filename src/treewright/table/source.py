@@ -13,6 +13,7 @@ from treewright.table.categories import is_missing, some
 from treewright.table.cells import Coded, complex_error, read_values
 from treewright.table.column import Kind
 from treewright.table.plain_frame import Frame, read_frame_column
+from treewright.table.sparse import DenseColumns, SparseValues, is_sparse
 
 if TYPE_CHECKING:
     import narwhals.stable.v2 as nw
@@ -32,6 +33,7 @@ class Source:
     n_rows: int
     named: bool
     matrix: np.ndarray | None = None  # set when all columns are the columns of one array of numbers
+    sparse: SparseValues | None = None  # set when they are those of a sparse matrix
 
     def read(self, place: int, wanted: Kind | None) -> Coded:
         """One column, read by its own type."""
@@ -66,8 +68,8 @@ def _open(X: Any) -> Source:
         return Source(tuple(X.columns), [(X, name) for name in X.columns], len(X), named=True)
     if isinstance(X, np.ndarray):
         return _open_array(X)
-    if hasattr(X, "toarray") and hasattr(X, "nnz"):
-        raise TypeError("X is a sparse matrix, which trees here do not read; convert it with X.toarray()")
+    if is_sparse(X):
+        return _open_sparse(X)
     if X is None or isinstance(X, str | bytes | int | float | complex | np.generic):
         raise ValueError(f"X must be a table of rows and columns, not {X!r}. Reshape your data, e.g. [[value]]")
     if isinstance(X, Mapping):
@@ -135,6 +137,15 @@ def _open_array(X: np.ndarray) -> Source:
     names = tuple(f"x{place}" for place in range(X.shape[1]))
     matrix = X if X.dtype.kind in "iuf" else None
     return Source(names, list(X.T), len(X), named=False, matrix=matrix)
+
+
+def _open_sparse(X: Any) -> Source:
+    if len(X.shape) != 2:
+        raise ValueError(_RESHAPE)
+    values = SparseValues.of(X)
+    n_rows, n_columns = values.shape
+    names = tuple(f"x{place}" for place in range(n_columns))
+    return Source(names, DenseColumns(values), n_rows, named=False, sparse=values)
 
 
 def _without_mask(X: np.ndarray) -> np.ndarray:

@@ -90,6 +90,7 @@ def impute(tree: Tree, values: np.ndarray) -> np.ndarray:
     """Impute the missing values of rows, if the tree has an imputation."""
     if tree.imputation is None:
         return values
+    values = np.asarray(values)
     missing = np.isnan(values)
     if tree.unseen == "as_missing":
         missing |= (values < 0) & np.array([bool(column.categories) for column in tree.columns])

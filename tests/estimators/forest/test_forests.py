@@ -500,7 +500,8 @@ CHANCE = "a forest draws rows by their number, so a row of weight 2 is not drawn
 
 
 def not_applicable(model: Any) -> dict[str, str]:
-    return {"check_sample_weight_equivalence_on_dense_data": CHANCE} if model.bootstrap else {}
+    checks = ["check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"]
+    return dict.fromkeys(checks, CHANCE) if model.bootstrap else {}
 
 
 @pytest.mark.slow

@@ -204,9 +204,16 @@ SMALL_SETS = [
     BayesianAveragingClassifier([("bayes", GaussianNB()), ("tree", DecisionTreeClassifier(max_depth=4))]),
     BayesianAveragingRegressor([("ridge", Ridge()), ("tree", DecisionTreeRegressor(max_depth=4))]),
 ]
-FOLDS = {"check_sample_weight_equivalence_on_dense_data": "copies of a row are dealt to folds, a weight is not"}
+FOLDS = dict.fromkeys(
+    ["check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"],
+    "copies of a row are dealt to folds, a weight is not",
+)
 NO_WEIGHTS = dict.fromkeys(
-    ["check_sample_weight_equivalence_on_dense_data", "check_sample_weights_not_overwritten"],
+    [
+        "check_sample_weight_equivalence_on_dense_data",
+        "check_sample_weight_equivalence_on_sparse_data",
+        "check_sample_weights_not_overwritten",
+    ],
     "k-nearest neighbours, in the default set, take no weights",
 )
 

@@ -758,7 +758,8 @@ CHANCE = "rows are drawn by their number, so a row of weight 2 is not drawn as t
 def not_applicable(model: Any) -> dict[str, str]:
     """Random subspaces draw no rows."""
     draws_rows = type(model) in BAGS
-    return {"check_sample_weight_equivalence_on_dense_data": CHANCE} if draws_rows else {}
+    checks = ["check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"]
+    return dict.fromkeys(checks, CHANCE) if draws_rows else {}
 
 
 @pytest.mark.slow

@@ -166,7 +166,11 @@ def test_a_failed_fit_leaves_nothing_behind() -> None:
 
 
 NO_WEIGHTS = dict.fromkeys(
-    ["check_sample_weight_equivalence_on_dense_data", "check_sample_weights_not_overwritten"],
+    [
+        "check_sample_weight_equivalence_on_dense_data",
+        "check_sample_weight_equivalence_on_sparse_data",
+        "check_sample_weights_not_overwritten",
+    ],
     "k-nearest neighbours, in the default set, take no weights",
 )
 

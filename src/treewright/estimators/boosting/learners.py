@@ -7,12 +7,15 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from treewright.encoding.bins import MAX_CODES, Bins, bin_table, code_rows
+from treewright.encoding.bins import MAX_CODES, Bins
 from treewright.encoding.target_encoding import TargetEncoding, fit_target_encoding
 from treewright.engines.exact.own_criterion import name_of
 from treewright.estimators.base import ClassPredictions, NumberPredictions, TableLearner, Training
+from treewright.estimators.binning import bin_values, code_columns
+from treewright.estimators.boosting.initial_models import fit_initial_model, initial_scores
 from treewright.estimators.boosting.losses import Loss, LossChoices, ManyOutputs, Tweedie, read_loss
 from treewright.estimators.boosting.metrics import read_metrics
 from treewright.estimators.boosting.options import (
@@ -23,6 +26,7 @@ from treewright.estimators.boosting.options import (
     read_start,
     read_targets,
 )
+from treewright.estimators.boosting.own_classes import OwnClasses
 from treewright.estimators.boosting.rounds import (
     MOST_ROWS_TO_REFIT,
     Boosted,
@@ -34,6 +38,7 @@ from treewright.estimators.boosting.rounds import (
     hold_out,
     no_curves,
 )
+from treewright.estimators.boosting.scoring import read_scoring
 from treewright.estimators.boosting.shapes import (
     LEAST_FALL,
     BoostShape,
@@ -83,6 +88,24 @@ class ValidationSet:
         return self.X is not None
 
 
+def read_sets(X_val: Any, y_val: Any, weights: Any, scores: Any, eval_set: Any) -> list[ValidationSet]:
+    """The validation sets that a user gives: one as X_val and y_val, or several as a list of pairs."""
+    if eval_set is None:
+        one = ValidationSet(X_val, y_val, weights, scores)
+        return [one] if one.is_given else []
+    if X_val is not None or y_val is not None:
+        raise ValueError("X_val and eval_set both name rows to validate on; give one of them only")
+    pairs = [eval_set] if isinstance(eval_set, tuple) else list(eval_set)
+    if not pairs or not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in pairs):
+        raise ValueError("eval_set must be a list of pairs of a table and its target, such as [(X_val, y_val)]")
+    described = []
+    for name, given in (("sample_weight_val", weights), ("init_score_val", scores)):
+        if given is not None and (not isinstance(given, list | tuple) or len(given) != len(pairs)):
+            raise ValueError(f"{name} must be a list with an entry for each of the {len(pairs)} pairs of eval_set")
+        described.append([None] * len(pairs) if given is None else list(given))
+    return [ValidationSet(*pair, *more) for pair, *more in zip(pairs, *described, strict=True)]
+
+
 class Boosting(TableLearner):
     """Shared base of gradient boosting for classes and for numbers."""
 
@@ -111,13 +134,14 @@ class Boosting(TableLearner):
         sample_weight_val: Any = None,
         init_score: Any = None,
         init_score_val: Any = None,
+        eval_set: Any = None,
     ) -> Self:
         """Add trees round by round.
 
         Parameters
         ----------
         X : table
-            A pandas, polars or arrow frame, an array, a dict of columns, or a list of rows.
+            A pandas, polars or arrow frame, an array, a sparse matrix, a dict of columns, or a list of rows.
         y : one value per row
             The target: a list, an array, or a column of a frame. For numbers also several columns.
         sample_weight : one number per row, a single number or None
@@ -134,6 +158,9 @@ class Boosting(TableLearner):
             of the model: add them to its scores for other rows.
         init_score_val : as `init_score`, or None
             The initial scores of the rows of the validation set.
+        eval_set : list of (X, y) or None
+            Several validation sets, as XGBoost takes them: the last one decides when to stop, and `evals_result_` has
+            the figures of all. `sample_weight_val` and `init_score_val` are then lists with an entry per set.
         """
         check_progress(self.progress)
         if self.unseen not in ("as_missing", "error"):
@@ -142,13 +169,19 @@ class Boosting(TableLearner):
         training = self._read_training(table, y, sample_weight)
         loss = self._read_loss(training)
         plan, rows, statistics = self._prepare(training, loss)
-        rows = replace(rows, start=self._read_start(init_score, training, loss.n_outputs))
-        given = ValidationSet(X_val, y_val, sample_weight_val, init_score_val)
-        validation = self._read_validation(given, table, training, plan, statistics)
-        if validation is not None and (validation.start is None) != (rows.start is None):
-            raise ValueError("init_score and init_score_val belong together; give both or none")
         earlier = self._earlier(training, plan, statistics)
-        plan, found, initial = self._boost(plan, rows, validation, earlier)
+        model = self._initial_model(X, y, sample_weight, init_score, has_trees=bool(earlier))
+        rows = replace(rows, start=self._read_start(init_score, training, loss.n_outputs))
+        rows = self._start_from(rows, X, training, loss, model)
+        given = read_sets(X_val, y_val, sample_weight_val, init_score_val, eval_set)
+        sets = []
+        for each in given:
+            read = self._read_validation(each, table, training, plan, statistics)
+            read = self._start_from(read, each.X, replace(training, kept=None), loss, model)
+            if (read.start is None) != (rows.start is None):
+                raise ValueError("init_score and init_score_val belong together; give both or none")
+            sets.append(read)
+        plan, found, initial = self._boost(plan, rows, sets, earlier)
         forests = earlier
         if found.trees[0]:
             target = Target(training.target.name)
@@ -158,22 +191,68 @@ class Boosting(TableLearner):
         self._keep_classes(training.classes)
         self.n_features_in_ = len(table.columns)
         self.forests_, self.initial_ = forests, initial
+        self.init_, self.reads_once_ = model, model is None
         self.n_estimators_, self.learning_rate_ = len(forests[0]), plan.recipe.learning_rate
-        self._keep_curves(found.curves, plan)
+        self._keep_curves(found, plan)
+        self._keep_training_loss(found, has_trees=bool(earlier))
         self.loss_, self.shape_, self.constraints_ = loss, shape_of(plan), (plan.monotonic_cst, groups_of(plan))
         self.columns_, self.target_, self.target_encoding_ = training.columns, training.target, statistics
         return self
 
-    def _keep_curves(self, curves: np.ndarray, plan: BoostPlan) -> None:
+    def _initial_model(self, X: Any, y: Any, sample_weight: Any, init_score: Any, *, has_trees: bool) -> Any:
+        """The fitted model that the trees start from; that of the trees that a warm start adds to."""
+        if self.init is not None and init_score is not None:
+            raise ValueError("init and init_score both set the initial scores; give one of them only")
+        if has_trees:
+            return self.init_
+        return fit_initial_model(self.init, X, y, sample_weight, of_classes=is_classifier(self))
+
+    def _start_from(self, rows: Rows, X: Any, training: Training, loss: Loss, model: Any) -> Rows:
+        """The rows with the scores that `init` gives them, if it is set."""
+        if self.init is None:
+            return rows
+        if model is None:
+            return replace(rows, start=np.zeros((loss.n_outputs, len(rows))))
+        scores = initial_scores(model, X, loss, list(training.target.classes))
+        return replace(rows, start=scores if training.kept is None else np.ascontiguousarray(scores[:, training.kept]))
+
+    def _keep_curves(self, found: Boosted, plan: BoostPlan) -> None:
         """Keep the validation loss and the metrics of all rounds, and the best of them."""
-        self._curves, self.validation_loss_ = curves, curves[0]
-        loss = self.loss if isinstance(self.loss, str) else name_of(self.loss)
-        names = [loss, *(metric.name for metric in plan.metrics)]
+        curves = found.curves
+        self._curves, self.validation_loss_ = curves, curves[0 if plan.scoring is None else 1]
         has_validated = curves.shape[1] > 0
-        lists = {name: line.tolist() for name, line in zip(names, curves, strict=True)}
-        self.evals_result_ = {"validation": lists} if has_validated else {}
+        names = [*self._names_of_figures(), *(metric.name for metric in plan.metrics)]
+        scored = [] if plan.scoring is None else [plan.scoring.name]
+
+        def by_name(lines: np.ndarray) -> dict[str, list[float]]:
+            signs = [-1.0] * len(scored) + [1.0] * len(names)
+            pairs = zip([*scored, *names], signs, lines, strict=True)
+            return {name: (sign * line).tolist() for name, sign, line in pairs}
+
+        results = [by_name(lines) for lines in (*found.others, curves)] if has_validated else []
+        labels = [f"validation_{number}" for number in range(len(results))] if found.others else ["validation"]
+        self.evals_result_ = dict(zip(labels, results, strict=False))
         self.best_iteration_ = int(np.argmin(curves[0])) + 1 if has_validated else None
-        self.best_score_ = float(curves[0].min()) if has_validated else None
+        best = float(curves[0].min()) if has_validated else None
+        self.best_score_ = -best if best is not None and scored else best
+
+    def _names_of_figures(self) -> list[str]:
+        return [self.loss if isinstance(self.loss, str) else name_of(self.loss)]
+
+    def _keep_training_loss(self, found: Boosted, *, has_trees: bool) -> None:
+        """Keep the loss of the training rows after each round, and that of the rows that were not drawn."""
+        names = ("train_score_", "oob_improvement_", "oob_scores_", "oob_score_")
+        before = {name: self.__dict__.pop(name, None) for name in names}
+        lines = found.training
+        if lines is None:
+            return
+        kept = {"train_score_": lines[0], "oob_improvement_": lines[1] - lines[2], "oob_scores_": lines[2]}
+        for name, line in kept.items():
+            if name == "train_score_" or not np.isnan(lines[2]).any():
+                is_continued = has_trees and before[name] is not None
+                setattr(self, name, np.append(before[name], line) if is_continued else line)
+        if hasattr(self, "oob_scores_") and len(self.oob_scores_):
+            self.oob_score_ = float(self.oob_scores_[-1])
 
     @property
     def feature_importances_(self) -> np.ndarray:
@@ -203,22 +282,66 @@ class Boosting(TableLearner):
         return np.stack(sums) + self.initial_[:, None]
 
     def _predict_rows(self, values: np.ndarray) -> np.ndarray:
-        return self.loss_.prediction(self._scores(values))
+        return self._from_scores(self._scores(values))
 
-    def _staged_predictions(self, X: Any) -> Iterator[np.ndarray]:
-        """The predictions after each round; invalid rows are an error at once."""
+    def _from_scores(self, scores: np.ndarray) -> np.ndarray:
+        """The predictions of scores: class probabilities by label, or numbers."""
+        return self.loss_.prediction(scores)
+
+    def _predictions(self, X: Any) -> np.ndarray:
+        if self.__dict__.get("init_") is None:
+            return super()._predictions(X)
+        return self._from_scores(self._all_scores(X))
+
+    def _all_scores(self, X: Any) -> np.ndarray:
+        """The sum of all trees and of the initial model for each row: [output, row]."""
+        check_is_fitted(self)
+        return self._scores(self._read_rows(X)) + self._scores_of_init(X)
+
+    def _scores_of_init(self, X: Any) -> np.ndarray | float:
+        if self.init_ is None:
+            return 0.0
+        return initial_scores(self.init_, X, self.loss_, list(self.target_.classes))
+
+    def apply(self, X: Any) -> np.ndarray:
+        """The node where each row ends in each tree: [row, round], and one more axis for the trees of classes."""
         check_is_fitted(self)
         codes = self._code(self._read_rows(X))
+        return np.stack([forest.nodes_of(forest.leaves(codes, self.n_jobs)) for forest in self.forests_], axis=2)
+
+    @property
+    def estimators_(self) -> np.ndarray:
+        """The trees as fitted regressors, created on access: [round, output]; the learning rate is in their values."""
+        from treewright.estimators.single.base import adopt
+        from treewright.estimators.single.specification import FittedTree
+        from treewright.estimators.single.trees import DecisionTreeRegressor
+
+        check_is_fitted(self)
+        found = np.empty((self.n_estimators_, len(self.forests_)), dtype=object)
+        for output, forest in enumerate(self.forests_):
+            for number, tree in enumerate(forest):
+                names = [column.name for column in tree.columns] if hasattr(self, "feature_names_in_") else None
+                member = adopt(DecisionTreeRegressor(), FittedTree(tree), np.empty(0), names, len(tree.columns))
+                found[number, output] = member
+        return found
+
+    def _staged_scores(self, X: Any) -> Iterator[np.ndarray]:
+        """The scores after each round, [output, row]; invalid rows are an error at once."""
+        check_is_fitted(self)
+        codes, start = self._code(self._read_rows(X)), self._scores_of_init(X)
 
         def stages() -> Iterator[np.ndarray]:
             leaves = [forest.leaves(codes, self.n_jobs) for forest in self.forests_]
-            scores = np.repeat(self.initial_[:, None], len(codes), axis=1)
+            scores = np.repeat(self.initial_[:, None], len(codes), axis=1) + start
             for number in range(self.n_estimators_):
                 for k, forest in enumerate(self.forests_):
                     scores[k] += forest.leaf_value[forest.leaf_start[number] + leaves[k][:, number]]
-                yield self.loss_.prediction(scores.copy())
+                yield scores.copy()
 
         return stages()
+
+    def _staged_predictions(self, X: Any) -> Iterator[np.ndarray]:
+        return map(self._from_scores, self._staged_scores(X))
 
     def _read_loss(self, training: Training) -> Loss:
         raise NotImplementedError
@@ -248,7 +371,7 @@ class Boosting(TableLearner):
         seed = draw_seed(self.random_state)
         outputs = self._outputs(training)
         statistics, values = fit_target_encoding(training.columns, training.values, outputs, training.weights)
-        table = bin_table(choose_compiled_form(), statistics.columns, values, int(self.max_bins), n_threads)
+        table = bin_values(choose_compiled_form(), statistics.columns, values, int(self.max_bins), n_threads)
         if len(statistics.columns) >= MOST_COLUMNS:
             raise ValueError(
                 f"boosting takes fewer than {MOST_COLUMNS} columns, but there are {len(statistics.columns)}"
@@ -266,6 +389,8 @@ class Boosting(TableLearner):
             seed=seed,
             n_threads=n_threads,
             metrics=read_metrics(self.eval_metric, training.target, training.classes),
+            scoring=read_scoring(self.scoring, training.target, training.classes),
+            records_training=bool(self.train_score),
         )
         targets = np.ascontiguousarray(training.y.astype(np.float64).T)
         code_apart = self._code_apart(training, outputs, statistics, table.bins) if statistics.means else None
@@ -281,17 +406,15 @@ class Boosting(TableLearner):
             weights, values = training.weights[kept], training.values[kept]
             learned, seen = statistics.learn(values, known, weights)
             apart = learned.apply(training.values[validation])
-            coded = [code_rows(choose_compiled_form(), bins, part, 1, by_column=True) for part in (seen, apart)]
+            coded = [code_columns(choose_compiled_form(), bins, part, 1) for part in (seen, apart)]
             return coded[0], coded[1]
 
         return code
 
     def _read_validation(
         self, given: ValidationSet, table: Table, training: Training, plan: BoostPlan, statistics: TargetEncoding
-    ) -> Rows | None:
+    ) -> Rows:
         """The validation set, coded as the training rows."""
-        if not given.is_given:
-            return None
         if self.validation_fraction is not None:
             raise ValueError("X_val and validation_fraction both name rows to validate on; give one of them only")
         try:
@@ -301,6 +424,7 @@ class Boosting(TableLearner):
                 named=table.named,
                 learner=type(self).__name__,
                 numeric_features=self.numeric_features,
+                keep_sparse=True,
             )
             if self._unseen() == "error":
                 refuse_unseen(training.columns, values, given.X, self.other_unseen)
@@ -316,7 +440,7 @@ class Boosting(TableLearner):
         except ValueError as error:
             raise ValueError(f"the validation set: {error}") from None
         seen = statistics.apply(values)
-        codes = code_rows(choose_compiled_form(), plan.bins, seen, plan.n_threads, by_column=True)
+        codes = code_columns(choose_compiled_form(), plan.bins, seen, plan.n_threads)
         whole = replace(training, values=values, kept=None)
         return Rows(codes, targets, weights, self._read_start(given.init_score, whole, plan.loss.n_outputs))
 
@@ -339,9 +463,10 @@ class Boosting(TableLearner):
         return self.forests_
 
     def _boost(
-        self, plan: BoostPlan, rows: Rows, validation: Rows | None, earlier: list[Forest]
+        self, plan: BoostPlan, rows: Rows, sets: list[Rows], earlier: list[Forest]
     ) -> tuple[BoostPlan, Boosted, np.ndarray]:
         """Choose the learning rate and the number of rounds, and boost; returns also the initial score."""
+        validation, others = sets[-1] if sets else None, sets[:-1]
         if earlier:
             plan = take_shape(plan, self.shape_, self)
         plans = None
@@ -362,6 +487,7 @@ class Boosting(TableLearner):
                 move_on(rows, initial, earlier),
                 None if validation is None else move_on(validation, initial, earlier),
             )
+            others = [move_on(each, initial, earlier) for each in others]
         if earlier and curves.shape[1] == 0:
             curves = self._curves
         if first == n_rounds:
@@ -377,6 +503,7 @@ class Boosting(TableLearner):
                 n_rounds - first,
                 tick,
                 validation=validation,
+                others=others,
                 first_round=first,
                 keep_on_interrupt=bool(self.keep_on_interrupt),
             )
@@ -480,7 +607,10 @@ class GradientBoostingClassifier(ClassPredictions, Boosting):
         max_bins: int = 255,
         validation_fraction: float | None = None,
         n_iter_no_change: int = 50,
+        scoring: Any = "loss",
         eval_metric: Any = None,
+        train_score: bool = False,
+        init: Any = None,
         warm_start: bool = False,
         keep_on_interrupt: bool = False,
         unseen: str = "as_missing",
@@ -512,7 +642,10 @@ class GradientBoostingClassifier(ClassPredictions, Boosting):
         self.max_bins = max_bins
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
+        self.scoring = scoring
         self.eval_metric = eval_metric
+        self.train_score = train_score
+        self.init = init
         self.warm_start = warm_start
         self.keep_on_interrupt = keep_on_interrupt
         self.unseen = unseen
@@ -524,8 +657,17 @@ class GradientBoostingClassifier(ClassPredictions, Boosting):
 
     def decision_function(self, X: Any) -> np.ndarray:
         """The scores that shares are made of: of two classes that of the second, else a column per class."""
-        check_is_fitted(self)
-        scores = self._scores(self._read_rows(X))
+        return self._decision(self._all_scores(X))
+
+    def staged_decision_function(self, X: Any) -> Iterator[np.ndarray]:
+        """The result of `decision_function` after each round."""
+        return map(self._decision, self._staged_scores(X))
+
+    def apply(self, X: Any) -> np.ndarray:
+        nodes = super().apply(X)
+        return nodes if nodes.shape[2] == 1 else nodes[:, :, self._labels_of_classes()]
+
+    def _decision(self, scores: np.ndarray) -> np.ndarray:
         labels = self._labels_of_classes()
         if len(scores) == 1:
             return scores[0] if labels[-1] == 1 else -scores[0]
@@ -541,6 +683,9 @@ class GradientBoostingClassifier(ClassPredictions, Boosting):
 
     def _read_loss(self, training: Training) -> Loss:
         n_classes = max(len(training.target.classes), 2)
+        if callable(self.loss) and n_classes > 2:
+            place = {name: position for position, name in enumerate(training.classes.tolist())}
+            return OwnClasses(self.loss, np.array([place.get(name, 0) for name in training.target.classes]))
         return read_loss(self.loss, LossChoices(n_classes))
 
     def _read_validation_target(self, y: Any, training: Training) -> np.ndarray:
@@ -568,8 +713,8 @@ class GradientBoostingClassifier(ClassPredictions, Boosting):
             return {names[-1]: (training.y == len(names) - 1).astype(np.float64)}
         return {name: (training.y == label).astype(np.float64) for label, name in enumerate(names)}
 
-    def _predict_rows(self, values: np.ndarray) -> np.ndarray:
-        return super()._predict_rows(values)[:, : len(self.target_.classes)]
+    def _from_scores(self, scores: np.ndarray) -> np.ndarray:
+        return super()._from_scores(scores)[:, : len(self.target_.classes)]
 
     def _directions(self, training: Training) -> np.ndarray:
         directions = super()._directions(training)
@@ -627,7 +772,10 @@ class GradientBoostingRegressor(NumberPredictions, Boosting):
         max_bins: int = 255,
         validation_fraction: float | None = None,
         n_iter_no_change: int = 50,
+        scoring: Any = "loss",
         eval_metric: Any = None,
+        train_score: bool = False,
+        init: Any = None,
         warm_start: bool = False,
         keep_on_interrupt: bool = False,
         unseen: str = "as_missing",
@@ -660,7 +808,10 @@ class GradientBoostingRegressor(NumberPredictions, Boosting):
         self.max_bins = max_bins
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
+        self.scoring = scoring
         self.eval_metric = eval_metric
+        self.train_score = train_score
+        self.init = init
         self.warm_start = warm_start
         self.keep_on_interrupt = keep_on_interrupt
         self.unseen = unseen
@@ -686,6 +837,10 @@ class GradientBoostingRegressor(NumberPredictions, Boosting):
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
         """The predicted numbers after each round."""
         return (self._one_or_all(predictions) for predictions in self._staged_predictions(X))
+
+    def apply(self, X: Any) -> np.ndarray:
+        nodes = super().apply(X)
+        return nodes[:, :, 0] if nodes.shape[2] == 1 else nodes
 
     def _one_or_all(self, predictions: np.ndarray) -> np.ndarray:
         return predictions[:, 0] if predictions.shape[1] == 1 else predictions

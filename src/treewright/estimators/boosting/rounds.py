@@ -17,6 +17,7 @@ from treewright.engines.packed.walk import BLOCK, walk
 from treewright.estimators.boosting.leaf_values import best_leaf_values
 from treewright.estimators.boosting.losses import Loss
 from treewright.estimators.boosting.metrics import Metric
+from treewright.estimators.boosting.training_loss import TrainingLoss
 from treewright.runtime.forms import choose_compiled_form
 from treewright.runtime.interrupts import defer_interrupts
 from treewright.runtime.progress import Tick
@@ -95,6 +96,8 @@ class BoostPlan:
     seed: int
     n_threads: int
     metrics: tuple[Metric, ...] = ()  # recorded with the validation loss
+    scoring: Metric | None = None  # the score that decides when to stop, instead of the loss
+    records_training: bool = False  # whether the loss of the training rows is recorded, too
     least_fall: float = 0.0  # least relative reduction of the validation loss that counts
 
 
@@ -103,10 +106,13 @@ class Boosted:
     """The result of boosting: for each output the trees of all rounds, and the validation loss after each round."""
 
     trees: list[list[GrownTrees]]
-    curves: np.ndarray  # float64[figure, round]: validation loss, then the metrics
+    # float64[figure, round]: what decides (the validation loss, or the score times -1 and then the loss), the metrics
+    curves: np.ndarray
 
     initial_loss: float = np.inf  # on the validation set, before the first round
     was_interrupted: bool = False
+    training: np.ndarray | None = None  # the lines of `TrainingLoss`
+    others: tuple[np.ndarray, ...] = ()  # the curves of other evaluation sets
 
     @property
     def least_loss(self) -> float:
@@ -117,37 +123,57 @@ class Boosted:
         best = int(np.argmin(self.curves[0])) + 1 if self.curves.shape[1] else 1
         if at_least == 0 and self.least_loss >= self.initial_loss:
             best = 0
-        return replace(self, trees=[trees[:best] for trees in self.trees])
+        training = None if self.training is None else self.training[:, :best]
+        return replace(self, trees=[trees[:best] for trees in self.trees], training=training)
 
 
 class EarlyStopping:
     """The validation loss after each round, and when to stop."""
 
-    def __init__(self, rows: Rows, loss: Loss, initial: np.ndarray, metrics: Sequence[Metric] = ()) -> None:
-        self.rows, self.loss, self.metrics = rows, loss, metrics
+    def __init__(
+        self,
+        rows: Rows,
+        loss: Loss,
+        initial: np.ndarray,
+        metrics: Sequence[Metric] = (),
+        scoring: Metric | None = None,
+    ) -> None:
+        self.rows, self.loss, self.metrics, self.scoring = rows, loss, metrics, scoring
         self.codes = np.ascontiguousarray(rows.codes.T)
         self.scores = rows.scores(initial)
         self.figures: list[list[float]] = []  # of each round, the loss first
-        self.initial_loss = loss.value(self.scores, rows.targets, rows.weights)
+        self.initial_loss = self._figures()[0]
         self.best, self.round_of_best = np.inf, 0
 
     @property
     def progress_note(self) -> str:
-        """The last and the least validation loss, for the progress bar."""
+        """The last and the best validation loss or score, for the progress bar."""
+        if self.scoring is not None:
+            return f"{self.scoring.name} {-self.figures[-1][0]:.5g}, best {-self.best:.5g}"
         return f"loss {self.figures[-1][0]:.5g}, best {self.best:.5g}"
 
     def record(self, least_fall: float) -> None:
         """Record the figures of a round."""
-        loss = self.loss.value(self.scores, self.rows.targets, self.rows.weights)
-        self.figures.append([loss, *self._measure()])
+        figures = self._figures()
+        self.figures.append([*figures, *self._measure(self.metrics)])
+        loss = figures[0]
         if loss < self.best - least_fall * abs(self.best) or not np.isfinite(self.best):
             self.best, self.round_of_best = loss, len(self.figures)
 
-    def _measure(self) -> list[float]:
-        if not self.metrics:
+    def _figures(self) -> list[float]:
+        """What decides, and the loss if that is a score."""
+        loss = self.loss.value(self.scores, self.rows.targets, self.rows.weights)
+        return [loss] if self.scoring is None else [-self._measure([self.scoring])[0], loss]
+
+    def _measure(self, metrics: Sequence[Metric]) -> list[float]:
+        if not metrics:
             return []
         predictions, rows = self.loss.prediction(self.scores), self.rows
-        return [metric.compute(rows.targets, predictions, rows.weights) for metric in self.metrics]
+        return [metric.compute(rows.targets, predictions, rows.weights) for metric in metrics]
+
+    def curves(self, plan: BoostPlan) -> np.ndarray:
+        """The figures of all rounds."""
+        return np.array(self.figures).T if self.figures else no_curves(plan)
 
     def should_stop(self, n_iter_no_change: int) -> bool:
         return len(self.figures) - self.round_of_best >= n_iter_no_change
@@ -168,11 +194,20 @@ def boost(
     tick: Tick,
     *,
     validation: Rows | None = None,
+    others: Sequence[Rows] = (),
     first_round: int = 0,
     keep_on_interrupt: bool = False,
 ) -> Boosted:
-    """Add trees round by round; with a validation set, until its loss has not fallen for `n_iter_no_change` rounds."""
-    stopping = None if validation is None else EarlyStopping(validation, plan.loss, initial, plan.metrics)
+    """Add trees round by round; with a validation set, until its loss has not fallen for `n_iter_no_change` rounds.
+
+    The figures of `others` are recorded, too.
+    """
+
+    def watch(given: Rows) -> EarlyStopping:
+        return EarlyStopping(given, plan.loss, initial, plan.metrics, plan.scoring)
+
+    stopping = None if validation is None else watch(validation)
+    watched = [watch(each) for each in others] + ([] if stopping is None else [stopping])
     grown: list[list[GrownTrees]] = [[] for _ in range(plan.loss.n_outputs)]
     rounds = Rounds(plan, rows, initial)
     was_interrupted = False
@@ -181,9 +216,9 @@ def boost(
             with defer_interrupts():
                 for trees, tree in zip(grown, rounds.add(number), strict=True):
                     trees.append(tree)
-                if stopping is not None:
-                    rounds.booster.add_to(stopping.codes, stopping.scores)
-                    stopping.record(plan.least_fall)
+                for each in watched:
+                    rounds.booster.add_to(each.codes, each.scores)
+                    each.record(plan.least_fall)
             tick(1, "" if stopping is None else stopping.progress_note)
             if stopping is not None and stopping.should_stop(plan.n_iter_no_change):
                 break
@@ -194,10 +229,11 @@ def boost(
     finally:
         with defer_interrupts():
             rounds.booster.close()
+    training = None if rounds.record is None else rounds.record.lines
     if stopping is None:
-        return Boosted(grown, no_curves(plan), was_interrupted=was_interrupted)
-    curves = np.array(stopping.figures).T if stopping.figures else no_curves(plan)
-    return Boosted(grown, curves, stopping.initial_loss, was_interrupted)
+        return Boosted(grown, no_curves(plan), was_interrupted=was_interrupted, training=training)
+    recorded = tuple(each.curves(plan) for each in watched[:-1])
+    return Boosted(grown, stopping.curves(plan), stopping.initial_loss, was_interrupted, training, recorded)
 
 
 def boost_best(
@@ -208,6 +244,7 @@ def boost_best(
     tick: Tick,
     *,
     validation: Rows | None = None,
+    others: Sequence[Rows] = (),
     first_round: int = 0,
     keep_on_interrupt: bool = False,
 ) -> tuple[BoostPlan, Boosted]:
@@ -225,6 +262,7 @@ def boost_best(
                 n_rounds,
                 tick,
                 validation=validation,
+                others=others,
                 first_round=first_round,
                 keep_on_interrupt=keep_on_interrupt,
             )
@@ -245,6 +283,7 @@ class Rounds:
         self.plan, self.rows = plan, rows
         self.scores = rows.scores(initial)
         self.gradients, self.hessians = np.empty_like(self.scores), np.empty_like(self.scores)
+        self.record = TrainingLoss(plan.loss, rows.targets, rows.weights) if plan.records_training else None
         self.weights = rows.weights if (rows.weights != 1.0).any() else np.empty(0)
         self.booster = Booster(
             choose_compiled_form(),
@@ -263,6 +302,8 @@ class Rounds:
         self._derive()
         random = np.random.default_rng([plan.seed & 0xFFFFFFFF, number])
         sample = self._draw_rows(random, number)
+        if self.record is not None:
+            self.record.begin_round(self.scores, sample if plan.goss is None else None)
         allowed = draw_columns(random, len(self.rows.codes), plan.colsample_bytree)
         at_once = sample is None and not loss.leaves_from_residuals
         parts = self.booster.grow(
@@ -278,6 +319,8 @@ class Rounds:
             parts = [self._with_best_leaf_values(k, part) for k, part in enumerate(parts)]
         if not at_once:
             self.booster.add_to(self.booster.codes_by_row, self.scores)
+        if self.record is not None:
+            self.record.end_round(self.scores)
         return parts
 
     def _derive(self) -> None:
@@ -409,7 +452,7 @@ def mean_curves(curves: list[np.ndarray]) -> np.ndarray:
 
 def no_curves(plan: BoostPlan) -> np.ndarray:
     """The figures of no round."""
-    return np.empty((1 + len(plan.metrics), 0))
+    return np.empty((1 + (plan.scoring is not None) + len(plan.metrics), 0))
 
 
 def validate_plans(
@@ -430,7 +473,7 @@ def validate_plans(
     def validate(job: tuple[BoostPlan, tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
         plan, (kept, held_out) = job
         training, validation = rows.split(kept, held_out)
-        plan = replace(plan, loss=plan.loss.fresh())
+        plan = replace(plan, loss=plan.loss.fresh(), records_training=False)
         initial = training.begin(plan.loss)
         return boost(plan, training, initial, most, tick_or_stop, validation=validation).curves
 

@@ -89,7 +89,7 @@ class ForestLearner(CountedEnsemble, TableLearner):
         Parameters
         ----------
         X : table
-            A pandas, polars or arrow frame, an array, a dict of columns, or a list of rows.
+            A pandas, polars or arrow frame, an array, a sparse matrix, a dict of columns, or a list of rows.
         y : one value per row
             The target: a list, an array, or a column of a frame.
         sample_weight : one number per row, a single number or None
@@ -108,6 +108,7 @@ class ForestLearner(CountedEnsemble, TableLearner):
         plan = self._plan(single, training, self._forest_seed(earlier))
         n_trees = self._count_trees(len(training.y))
         binned = bin_training(training, plan)
+        training = training if binned is not None else training.in_full()
         if earlier is None:
             shape = choose_shape(training, binned, plan, self._shapes(len(table.columns)), n_trees, self.progress)
         else:

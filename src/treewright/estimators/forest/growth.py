@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from treewright.encoding.bins import BinnedTable, bin_table, can_be_binned
+from treewright.encoding.bins import BinnedTable, can_be_binned
 from treewright.engines.criteria import CODES, CRITERIA
 from treewright.engines.forest.engine import (
     Bagging,
@@ -21,6 +21,7 @@ from treewright.engines.forest.engine import (
 )
 from treewright.engines.forest.workspace import ForestRecipe
 from treewright.estimators.base import Training
+from treewright.estimators.binning import bin_values
 from treewright.estimators.missing_values import refuse_missing
 from treewright.estimators.parameters import Plan
 from treewright.estimators.single.specification import TreeSpec
@@ -75,7 +76,7 @@ def bin_training(training: Training, plan: ForestPlan) -> BinnedTable | None:
     if not fits_on_bins(training, plan):
         return None
     n_threads = usable_threads(plan.n_jobs)
-    return bin_table(choose_compiled_form(), training.columns, training.values, plan.max_bins, n_threads)
+    return bin_values(choose_compiled_form(), training.columns, training.values, plan.max_bins, n_threads)
 
 
 def choose_shape(

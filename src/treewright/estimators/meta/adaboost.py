@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -23,6 +23,7 @@ from treewright.estimators.base import (
 )
 from treewright.estimators.equivalents import NamesExplained
 from treewright.estimators.meta.preparing import prepared
+from treewright.estimators.meta.routing import check_metadata, fit_router, route_to_member, take_metadata
 from treewright.estimators.missing_values import refuse_missing, refuse_unseen
 from treewright.estimators.parameter_docs import documented
 from treewright.estimators.parameters import check_progress, is_real, is_text, is_whole, parameter_error
@@ -34,6 +35,7 @@ from treewright.runtime.progress import Tick, follow, interruptible
 from treewright.table import read_classes, read_like, read_numbers
 from treewright.table.selection import open_rows
 from treewright.table.source import open_source
+from treewright.table.sparse import in_rows
 
 LOSSES = ("linear", "square", "exponential")
 
@@ -108,7 +110,7 @@ class TreeSource:
         self.column_names = [column.name for column in self.table.columns] if self.table.named else None
         self.names = None if self.column_names is None else np.array(self.column_names, dtype=object)
         # Rows are sent down one after the other, and the training table has column after column.
-        self.rows = np.ascontiguousarray(self.training.values)
+        self.rows = in_rows(self.training.values)
 
     def fit(self, member: TreeLearner, weights: np.ndarray) -> np.ndarray:
         """Grow the member, and return its prediction for each row."""
@@ -135,18 +137,19 @@ class EstimatorSource:
     n_features: int | None = None
     names: np.ndarray | None = None
 
-    def __init__(self, X: Any, targets: np.ndarray, classes: np.ndarray) -> None:
-        self.X = open_rows(X)
+    def __init__(self, X: Any, targets: np.ndarray, classes: np.ndarray, metadata: Mapping[str, Any]) -> None:
+        self.X, self.metadata = open_rows(X), metadata
         self.y = classes[targets] if len(classes) else targets
         self.classes = classes
 
     def fit(self, member: Any, weights: np.ndarray) -> np.ndarray:
         is_ours = isinstance(member, TableLearner)
-        member.fit(self.X, self.y, sample_weight=as_rows(weights) if is_ours else weights)
+        member.fit(self.X, self.y, sample_weight=as_rows(weights) if is_ours else weights, **self.metadata)
         return self._predictions(member)
 
     def fit_sample(self, member: Any, sample: np.ndarray) -> np.ndarray:
-        member.fit(_safe_indexing(self.X, sample), self.y[sample])
+        metadata = take_metadata(self.X, self.metadata, sample)
+        member.fit(_safe_indexing(self.X, sample), self.y[sample], **metadata)
         return self._predictions(member)
 
     def _predictions(self, member: Any) -> np.ndarray:
@@ -196,20 +199,24 @@ def seeded(base: Any, random: np.random.RandomState) -> Any:
 class AdaBoost(NamesExplained, CountedEnsemble, MetaEstimatorMixin, BaseEstimator):
     """Shared base of AdaBoost for classes and for numbers."""
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **metadata: Any) -> Self:
         """Fit the members one after the other.
 
         Parameters
         ----------
         X : table
-            A pandas, polars or arrow frame, an array, a dict of columns, or a list of rows.
+            A pandas, polars or arrow frame, an array, a sparse matrix, a dict of columns, or a list of rows.
         y : one value per row
             The target.
         sample_weight : one number per row, a single number or None
             Initial weights of the rows; None gives all rows the same weight. A row of weight 0 is left out.
+        **metadata
+            Handed to the members if they request it, if metadata routing is enabled.
         """
+        check_metadata(self, "fit", metadata, ["sample_weight"])
         base = self._check_parameters()
         open_source(X)  # refuses a table without rows or columns
+        requested = route_to_member(self, metadata)
         targets, classes = self._read_target(y)
         weights = read_weights(sample_weight, len(targets))
         if not weights.any():
@@ -217,13 +224,19 @@ class AdaBoost(NamesExplained, CountedEnsemble, MetaEstimatorMixin, BaseEstimato
         weights /= weights.max()
         weights /= weights.sum()
         base = prepared(base)
-        source = TreeSource(base, X, y, weights) if reads_once(base) else EstimatorSource(X, targets, classes)
+        source = (
+            TreeSource(base, X, y, weights) if reads_once(base) else EstimatorSource(X, targets, classes, requested)
+        )
         random = open_random_state(self.random_state)
         with follow("boosting", self.n_estimators, self.progress) as tick:
             found = interruptible(lambda: self._boost(base, source, targets, len(classes), weights, random, tick))
         self._keep(found, source, classes)
         self.estimator_ = base
         return self
+
+    def get_metadata_routing(self) -> Any:
+        """The metadata that the estimator requests."""
+        return fit_router(self, {"estimator": self._default() if self.estimator is None else self.estimator})
 
     @abstractmethod
     def _read_target(self, y: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -353,6 +366,7 @@ class AdaBoost(NamesExplained, CountedEnsemble, MetaEstimatorMixin, BaseEstimato
             named=hasattr(self, "feature_names_in_"),
             learner=type(self).__name__,
             numeric_features=member.numeric_features,
+            keep_sparse=True,
         )
         if member.tree_.unseen == "error":
             refuse_unseen(columns, values, X, TableLearner.other_unseen)
@@ -365,6 +379,7 @@ class AdaBoost(NamesExplained, CountedEnsemble, MetaEstimatorMixin, BaseEstimato
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
         tags.input_tags.string = True
+        tags.input_tags.sparse = True
         return tags
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
@@ -14,6 +14,7 @@ from sklearn.base import MetaEstimatorMixin, clone, is_classifier, is_regressor
 from sklearn.dummy import DummyClassifier
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from treewright.engines.forest.engine import Bagging, bag_of_tree, seed_of_tree
@@ -28,6 +29,7 @@ from treewright.estimators.base import (
 )
 from treewright.estimators.forest.base import count_draws
 from treewright.estimators.meta.preparing import PreparedMember, prepared, takes_weights
+from treewright.estimators.meta.routing import check_metadata, fit_router, route_to_member, take_metadata
 from treewright.estimators.parameter_docs import documented
 from treewright.estimators.parameters import check_progress, is_real, is_whole, parameter_error
 from treewright.estimators.random_state import draw_seed
@@ -40,6 +42,7 @@ from treewright.runtime.threads import run_interruptibly, usable_threads
 from treewright.table import Frame, Table
 from treewright.table.column import Column
 from treewright.table.selection import distinct_names, names_of, open_table, take_columns, take_rows
+from treewright.table.sparse import in_rows
 from treewright.tree import Target
 
 # Columns are drawn from another random stream than rows.
@@ -97,15 +100,17 @@ class Rows:
         names = [column.name for column in training.columns] if self.table.named else None
         return adopt(member, spec.fit(bag), training.classes, names, len(places))
 
-    def open(self, training: Training) -> np.ndarray:
+    def open(self, training: Training) -> Any:
         """The training table as members read it."""
-        return np.ascontiguousarray(training.values)
+        return in_rows(training.values)
 
 
 class Frames:
     """The training data of other estimators: a table with the rows and columns of each member."""
 
-    def __init__(self, base: Any, X: Any, training: Training, declares_numbers: bool) -> None:
+    def __init__(
+        self, base: Any, X: Any, training: Training, declares_numbers: bool, metadata: Mapping[str, Any]
+    ) -> None:
         member = prepared(base)
         self.takes_weights = takes_weights(member)
         if not self.takes_weights and (training.weights != training.weights[0]).any():
@@ -114,7 +119,9 @@ class Frames:
                 "leave the weights out, or use another estimator"
             )
         table = open_table(X)
-        self.X = table if training.kept is None else take_rows(table, np.flatnonzero(training.kept))
+        kept = None if training.kept is None else np.flatnonzero(training.kept)
+        self.X = table if kept is None else take_rows(table, kept)
+        self.metadata = metadata if kept is None else take_metadata(table, metadata, kept)
         self.training, self.declares_numbers = training, declares_numbers
         self.y = training.y
         if training.target.is_classes:
@@ -133,7 +140,10 @@ class Frames:
         if self.training.target.is_classes and (y == y[0]).all():
             # Many classifiers refuse to learn from one class.
             member = DummyClassifier(strategy="most_frequent")
-        return member.fit(X, y) if weights is None else member.fit(X, y, sample_weight=weights)
+            return member.fit(X, y)
+        options = take_metadata(self.X, self.metadata, drawn)
+        member.fit(X, y, **options, **({} if weights is None else {"sample_weight": weights}))
+        return member
 
     def open(self, training: Training) -> Any:
         """The training table as members read it."""
@@ -174,18 +184,21 @@ class BaggingLearner(CountedEnsemble, MetaEstimatorMixin, TableLearner):
     # A parameter that random subspaces leave out of their signature.
     warm_start: bool = False
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **metadata: Any) -> Self:
         """Fit the members.
 
         Parameters
         ----------
         X : table
-            A pandas, polars or arrow frame, an array, a dict of columns, or a list of rows.
+            A pandas, polars or arrow frame, an array, a sparse matrix, a dict of columns, or a list of rows.
         y : one value per row
             The target.
         sample_weight : one number per row, a single number or None
             Weight of each row in the samples; a row of weight 0 is left out.
+        **metadata
+            Handed to the members if they request it, if metadata routing is enabled.
         """
+        check_metadata(self, "fit", metadata, ["sample_weight"])
         base = self._check_parameters()
         reads_once = isinstance(base, TreeLearner) and type(base).fit is TreeLearner.fit
         table = read_table(self._reader(base) if reads_once else self, X)
@@ -196,7 +209,8 @@ class BaggingLearner(CountedEnsemble, MetaEstimatorMixin, TableLearner):
         if reads_once:
             source = Rows(base, table, training)
         else:
-            source = Frames(base, X, training, self.numeric_features is not None)
+            requested = route_to_member(self, metadata)
+            source = Frames(base, X, training, self.numeric_features is not None, requested)
         # Attributes are set at the end, so that an error or Ctrl-C leaves the model unchanged.
         fitted = copy(self)
         for name in _OPTIONAL:
@@ -213,6 +227,10 @@ class BaggingLearner(CountedEnsemble, MetaEstimatorMixin, TableLearner):
             interruptible(lambda: fitted._score_out_of_bag(source.open(training), training))
         self.__dict__ = fitted.__dict__
         return self
+
+    def get_metadata_routing(self) -> Any:
+        """The metadata that the estimator requests."""
+        return fit_router(self, {"estimator": self._base()})
 
     def _earlier(self, training: Training) -> list[Any]:
         """The members to add to, none without `warm_start`."""
@@ -267,6 +285,11 @@ class BaggingLearner(CountedEnsemble, MetaEstimatorMixin, TableLearner):
 
     def _target(self) -> Target:
         return self.target_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = get_tags(self._base()).input_tags.sparse
+        return tags
 
     def _base(self) -> Any:
         return self._default_base() if self.estimator is None else self.estimator
@@ -388,7 +411,7 @@ class BaggingLearner(CountedEnsemble, MetaEstimatorMixin, TableLearner):
             member, places = pairs[number]
             with config_context(**settings):
                 if self.reads_once_:
-                    return self._predict_tree(member, np.ascontiguousarray(rows[:, places]))
+                    return self._predict_tree(member, in_rows(rows[:, places]))
                 return self._predict_member(member, for_member(member, take_columns(rows, places)))
 
         n_threads = self._count_threads(self.reads_once_)

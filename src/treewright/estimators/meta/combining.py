@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -15,12 +15,15 @@ from sklearn.kernel_approximation import Nystroem
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR
-from sklearn.utils import Bunch, _safe_indexing
+from sklearn.utils import Bunch, _safe_indexing, get_tags
+from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.metaestimators import _BaseComposition
+from sklearn.utils.validation import _check_feature_names_in
 
 from treewright.estimators.base import Ensemble
 from treewright.estimators.equivalents import NamesExplained
 from treewright.estimators.meta.preparing import PreparedMember, TablePreparer, prepared, takes_weights
+from treewright.estimators.meta.routing import check_metadata, fit_router, routes_metadata, take_metadata
 from treewright.estimators.parameters import check_progress, parameter_error
 from treewright.estimators.single import CARTClassifier, CARTRegressor
 from treewright.estimators.weights import read_weights
@@ -89,6 +92,7 @@ class Task:
     y: np.ndarray  # classes in the user's own type, or numbers
     classes: np.ndarray  # empty for numbers
     weights: np.ndarray | None  # None if all are the same
+    metadata: Mapping[str, Any]  # for the members that request it
     names: np.ndarray | None
     n_features: int
 
@@ -99,7 +103,7 @@ class Task:
         return Deal(by_class=len(self.classes) > 0)
 
     def fit_options(self) -> dict[str, Any]:
-        return {} if self.weights is None else {"sample_weight": self.weights}
+        return {**self.metadata, **({} if self.weights is None else {"sample_weight": self.weights})}
 
 
 def default_members(task: Task, *, shares: bool = False) -> Named:
@@ -144,22 +148,25 @@ def _support_vectors(task: Task, shares: bool) -> Any:
 class Combination(NamesExplained, Ensemble, MetaEstimatorMixin, _BaseComposition, BaseEstimator):
     """Shared base of the ensembles with members of different kinds."""
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **metadata: Any) -> Self:
         """Fit all members, then combine them.
 
         Parameters
         ----------
         X : table
-            A pandas, polars or arrow frame, an array, a dict of columns, or a list of rows.
+            A pandas, polars or arrow frame, an array, a sparse matrix, a dict of columns, or a list of rows.
         y : one value per row
             The target.
         sample_weight : one number per row, a single number or None
             A row of weight 0 is left out. If others differ, every member must support weights, which k-nearest
             neighbours do not.
+        **metadata
+            Handed to the members that request it, if metadata routing is enabled.
         """
         check_progress(self.progress)
+        check_metadata(self, "fit", metadata, ["sample_weight"])
         self._check_parameters()
-        task = self._read(X, y, sample_weight)
+        task = self._read(X, y, sample_weight, metadata)
         members = self._members(task)
         with follow("fitting members", None, self.progress):
             found = interruptible(lambda: self._fit_members(members, task))
@@ -176,7 +183,11 @@ class Combination(NamesExplained, Ensemble, MetaEstimatorMixin, _BaseComposition
     def _default_members(self, task: Task) -> Named:
         return default_members(task)
 
-    def _read(self, X: Any, y: Any, sample_weight: Any) -> Task:
+    def get_metadata_routing(self) -> MetadataRouter:
+        """The metadata that the members request."""
+        return fit_router(self, dict(self.estimators or ()))
+
+    def _read(self, X: Any, y: Any, sample_weight: Any, metadata: Mapping[str, Any]) -> Task:
         source = open_source(X)
         numbers = np.empty(0, dtype=object)
         if is_classifier(self):
@@ -193,14 +204,15 @@ class Combination(NamesExplained, Ensemble, MetaEstimatorMixin, _BaseComposition
         if not kept.any():
             raise ValueError("every row has a weight of zero, so there is nothing to learn from; give some row more")
         if not kept.all():
+            metadata = take_metadata(rows, metadata, np.flatnonzero(kept))
             rows, predictions, weights = _safe_indexing(rows, np.flatnonzero(kept)), predictions[kept], weights[kept]
             classes = np.unique(predictions) if len(classes) else classes
         if len(classes) == 1:
             only = classes.tolist()[0]
             raise ValueError(f"y has the class {only!r} only, and members need two classes or more to learn from")
         names = np.array(source.names, dtype=object) if source.named else None
-        is_uneven = bool((weights != weights[0]).any())
-        return Task(rows, predictions, classes, weights if is_uneven else None, names, len(source.names))
+        is_uneven = bool((weights != weights[0]).any()) or (routes_metadata() and sample_weight is not None)
+        return Task(rows, predictions, classes, weights if is_uneven else None, metadata, names, len(source.names))
 
     def _members(self, task: Task) -> Named:
         """The members to fit, each able to read the table, without those set to "drop"."""
@@ -211,7 +223,7 @@ class Combination(NamesExplained, Ensemble, MetaEstimatorMixin, _BaseComposition
         if not members:
             raise ValueError("all estimators are dropped; at least one must stay")
         for name, one in members:
-            if task.weights is not None and not takes_weights(one):
+            if task.weights is not None and not routes_metadata() and not takes_weights(one):
                 raise ValueError(
                     f"the rows have different weights, but the member {name!r} does not support sample_weight; "
                     "leave the weights out, or drop the member"
@@ -247,6 +259,21 @@ class Combination(NamesExplained, Ensemble, MetaEstimatorMixin, _BaseComposition
         self.estimators_ = found.estimators_
         self.ensemble_ = found
 
+    @property
+    def named_estimators(self) -> Bunch:
+        """The members by name, as they were given."""
+        return Bunch(**dict(self.estimators or ()))
+
+    def _names_of_columns(self, n_columns: list[int], input_features: Any) -> list[str]:
+        """The names of the columns that the members add: with a number if a member has more than one."""
+        _check_feature_names_in(self, input_features, generate_names=False)
+        name = type(self).__name__.lower()
+        return [
+            f"{name}_{member}{number if count > 1 else ''}"
+            for member, count in zip(self.named_estimators_, n_columns, strict=True)
+            for number in range(count)
+        ]
+
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters, and with `deep` those of the members under their names."""
         return dict(self._get_params("estimators", deep=deep))
@@ -261,6 +288,8 @@ class Combination(NamesExplained, Ensemble, MetaEstimatorMixin, _BaseComposition
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
         tags.input_tags.string = True
+        members = [one for _, one in self.estimators or () if not _is_dropped(one)]
+        tags.input_tags.sparse = all(get_tags(one).input_tags.sparse for one in members)
         return tags
 
 

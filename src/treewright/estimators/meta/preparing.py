@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.pipeline import Pipeline
+from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from treewright.estimators.base import TableLearner
@@ -18,6 +19,7 @@ from treewright.estimators.equivalents import NamesExplained
 from treewright.estimators.parameter_docs import documented
 from treewright.estimators.parameters import is_auto, is_whole, parameter_error
 from treewright.table import Column, read_frame, read_like
+from treewright.table.sparse import SparseValues
 
 # How many standard deviations away infinity is taken to be.
 INFINITY = 10.0
@@ -75,7 +77,8 @@ class TablePreparer(NamesExplained, TransformerMixin, BaseEstimator):
     - Ordered categories are the numbers 0, 1, 2, .. and are treated alike.
     - Every other category becomes a column of 0 and 1. For missing values and unseen categories all of these are 0.
 
-    Rows of different categories are then as far apart as two numbers on average, which suits distance-based models.
+    Rows of different categories are then as far apart as two numbers on average, which suits distance-based models. The
+    columns of a sparse matrix are scaled but not centred, so that it stays sparse.
 
     Examples
     --------
@@ -107,7 +110,13 @@ class TablePreparer(NamesExplained, TransformerMixin, BaseEstimator):
             raise parameter_error("max_categories", self.max_categories, "a whole number of 2 or more")
         if not (isinstance(self.scale, bool) or is_auto(self.scale)):
             raise parameter_error("scale", self.scale, "True, False or 'auto'")
-        table = read_frame(X, categorical_features=self.categorical_features, numeric_features=self.numeric_features)
+        table = read_frame(
+            X,
+            categorical_features=self.categorical_features,
+            numeric_features=self.numeric_features,
+            keep_sparse=True,
+        )
+        self._is_centred = not isinstance(table.values, SparseValues)
         is_scaled = self.scale is True or (is_auto(self.scale) and any(not column.is_plain for column in table.columns))
         prepared = [
             self._learn(column, table.values[:, place], is_scaled) for place, column in enumerate(table.columns)
@@ -120,8 +129,8 @@ class TablePreparer(NamesExplained, TransformerMixin, BaseEstimator):
         self._prepared = prepared
         return self
 
-    def transform(self, X: Any) -> np.ndarray:
-        """The table as an array of numbers, without missing values."""
+    def transform(self, X: Any) -> Any:
+        """The table as an array of numbers without missing values; a sparse matrix if that is what it was fitted to."""
         check_is_fitted(self)
         values = read_like(
             X,
@@ -129,8 +138,19 @@ class TablePreparer(NamesExplained, TransformerMixin, BaseEstimator):
             named=hasattr(self, "feature_names_in_"),
             learner=type(self).__name__,
             numeric_features=self.numeric_features,
+            keep_sparse=not self._is_centred,
         )
+        if isinstance(values, SparseValues):
+            return self._scale(values)
         return np.hstack([column.prepare(values[:, place]) for place, column in enumerate(self._prepared)])
+
+    def _scale(self, values: SparseValues) -> Any:
+        """A sparse matrix whose columns are divided by their standard deviations; zeros stay zeros."""
+        matrix = values.by_column.copy()
+        for place, column in enumerate(self._prepared):
+            stored = slice(matrix.indptr[place], matrix.indptr[place + 1])
+            matrix.data[stored] = column.prepare(matrix.data[stored])[:, 0]
+        return matrix.tocsr()
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """The names of the prepared columns: a number's own name, `column=category` for categories."""
@@ -150,7 +170,9 @@ class TablePreparer(NamesExplained, TransformerMixin, BaseEstimator):
         mean = float((imputed / largest).mean() * largest)
         deviation = float(np.sqrt(np.mean((imputed / largest - mean / largest) ** 2)) * largest)
         is_constant = deviation <= 1e-15 * largest
-        return NumericColumn(column.name, median, mean, 1.0 if is_constant else deviation, is_scaled)
+        # Zeros of a sparse matrix must stay zeros.
+        centre = mean if self._is_centred else 0.0
+        return NumericColumn(column.name, median, centre, 1.0 if is_constant else deviation, is_scaled)
 
     def _learn_categories(self, column: Column, values: np.ndarray) -> CategoricalColumn:
         n_categories = len(column.categories)
@@ -169,6 +191,7 @@ class TablePreparer(NamesExplained, TransformerMixin, BaseEstimator):
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
         tags.input_tags.string = True
+        tags.input_tags.sparse = True
         return tags
 
 
@@ -188,10 +211,15 @@ class PreparedMember(Pipeline):
         return getattr(self.steps[-1][1], name)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Self:
-        if sample_weight is not None:
-            params[f"{self.steps[-1][0]}__sample_weight"] = sample_weight
-        super().fit(X, y, **params)
+        options = params if sample_weight is None else {**params, "sample_weight": sample_weight}
+        for _, step in self.steps[:-1]:
+            X = step.fit_transform(X, y)
+        self.steps[-1][1].fit(X, y, **options)
         return self
+
+    def get_metadata_routing(self) -> Any:
+        """The metadata that the model requests."""
+        return get_routing_for_object(self.steps[-1][1])
 
 
 def prepared(estimator: Any) -> Any:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn import ensemble as scikit
 from sklearn.base import ClassifierMixin, RegressorMixin, TransformerMixin
+from sklearn.ensemble import StackingClassifier as ScikitStack
+from sklearn.ensemble import StackingRegressor as ScikitNumberStack
 from sklearn.linear_model import LogisticRegression, RidgeCV
 from sklearn.preprocessing import LabelEncoder
+from sklearn.utils.metadata_routing import MethodMapping
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -32,7 +34,7 @@ class Passing:
         return self.preparer_.transform(X) if self.passthrough else X
 
 
-class NamedStack(Passing, scikit.StackingClassifier):
+class NamedStack(Passing, ScikitStack):
     """scikit-learn's stacking, but classes keep their names, and columns that pass through become numbers."""
 
     def fit(self, X: Any, y: Any, **fit_params: Any) -> Any:
@@ -40,10 +42,10 @@ class NamedStack(Passing, scikit.StackingClassifier):
         self.classes_ = self._label_encoder.classes_
         if self.passthrough:
             self.preparer_ = TablePreparer().fit(X)
-        return super(scikit.StackingClassifier, self).fit(X, y, **fit_params)
+        return super(ScikitStack, self).fit(X, y, **fit_params)
 
     def predict(self, X: Any, **predict_params: Any) -> np.ndarray:
-        return super(scikit.StackingClassifier, self).predict(X, **predict_params)
+        return super(ScikitStack, self).predict(X, **predict_params)
 
     def _concatenate_predictions(self, X: Any, predictions: Any) -> Any:
         coded = [
@@ -53,7 +55,7 @@ class NamedStack(Passing, scikit.StackingClassifier):
         return super()._concatenate_predictions(self._passing(X), coded)
 
 
-class NumberStack(Passing, scikit.StackingRegressor):
+class NumberStack(Passing, ScikitNumberStack):
     """scikit-learn's stacking, but columns that pass through become numbers."""
 
     def fit(self, X: Any, y: Any, **fit_params: Any) -> Any:
@@ -68,15 +70,30 @@ class NumberStack(Passing, scikit.StackingRegressor):
 class Stacking(TransformerMixin, Combination):
     """Shared base of stacking for classes and for numbers."""
 
-    def predict(self, X: Any) -> np.ndarray:
-        """The prediction of the final estimator."""
+    def predict(self, X: Any, **predict_params: Any) -> Any:
+        """The prediction of the final estimator, which gets the keywords, such as `return_std`."""
         check_is_fitted(self)
-        return np.asarray(self.ensemble_.predict(open_rows(X)))
+        return self.ensemble_.predict(open_rows(X), **predict_params)
+
+    def get_metadata_routing(self) -> Any:
+        """The metadata that the members request, and for predictions the final estimator."""
+        router = super().get_metadata_routing()
+        final = getattr(self, "final_estimator_", self.final_estimator)
+        if final is not None:
+            router.add(final_estimator_=final, method_mapping=MethodMapping().add(caller="predict", callee="predict"))
+        return router
 
     def transform(self, X: Any) -> np.ndarray:
         """The input of the final estimator: the predictions of the members, a column each."""
         check_is_fitted(self)
         return np.asarray(self.ensemble_.transform(open_rows(X)))
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """The names of the columns of `transform`: the model's and the member's, and the number of the output."""
+        check_is_fitted(self)
+        names = self._names_of_columns(self.ensemble_._n_feature_outs, input_features)
+        passed = self.ensemble_.preparer_.get_feature_names_out().tolist() if self.passthrough else []
+        return np.array([*names, *passed], dtype=object)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

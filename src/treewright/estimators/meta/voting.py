@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn import ensemble as scikit
 from sklearn.base import ClassifierMixin, RegressorMixin, TransformerMixin
+from sklearn.ensemble import VotingClassifier as ScikitVotes
+from sklearn.ensemble import VotingRegressor as ScikitMean
 from sklearn.preprocessing import LabelEncoder
 from sklearn.utils.validation import check_is_fitted
 
@@ -17,13 +18,13 @@ from treewright.table import read_classes, read_numbers
 from treewright.table.selection import open_rows
 
 
-class NamedVotes(scikit.VotingClassifier):
+class NamedVotes(ScikitVotes):
     """scikit-learn's voting, but the members get the classes under their own names, which trees show."""
 
     def fit(self, X: Any, y: Any, **fit_params: Any) -> Any:
         self.le_ = LabelEncoder().fit(y)
         self.classes_ = self.le_.classes_
-        return super(scikit.VotingClassifier, self).fit(X, y, **fit_params)
+        return super(ScikitVotes, self).fit(X, y, **fit_params)
 
     def _predict(self, X: Any) -> np.ndarray:
         predictions = [np.searchsorted(self.classes_, member.predict(X)) for member in self.estimators_]
@@ -60,6 +61,13 @@ class Voting(TransformerMixin, Combination):
         """The predictions of the members, a column each."""
         check_is_fitted(self)
         return self.ensemble_.transform(open_rows(X))
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """The names of the columns of `transform`: the model's and the member's, and the number of the class."""
+        check_is_fitted(self)
+        n_columns = len(self.classes_) if getattr(self, "voting", None) == "soft" else 1
+        names = self._names_of_columns([n_columns] * len(self.estimators_), input_features)
+        return np.array(names, dtype=object)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -189,5 +197,5 @@ class VotingRegressor(RegressorMixin, Voting):
         return self.ensemble_.transform(open_rows(X)).T
 
     def _fit_members(self, members: Named, task: Task) -> Any:
-        mean = scikit.VotingRegressor(members, weights=self._weights_left(), n_jobs=self.n_jobs)
+        mean = ScikitMean(members, weights=self._weights_left(), n_jobs=self.n_jobs)
         return mean.fit(task.X, task.y, **task.fit_options())

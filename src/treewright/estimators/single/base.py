@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
+from treewright.engines.missing_values import STRATEGIES
 from treewright.estimators.base import ClassPredictions, NumberPredictions, TableLearner
 from treewright.estimators.parameters import (
     CLASS_CRITERIA,
@@ -21,7 +23,9 @@ from treewright.estimators.parameters import (
 )
 from treewright.estimators.random_state import check_random, draw_seed
 from treewright.estimators.single.specification import FittedTree, Pruning, TreeSpec
+from treewright.table import Table
 from treewright.table.column import Column
+from treewright.table.sparse import SparseValues, in_full
 from treewright.tree import Target, Tree
 
 if TYPE_CHECKING:
@@ -58,7 +62,7 @@ class TreeLearner(TableLearner):
         Parameters
         ----------
         X : table
-            A pandas, polars or arrow frame, an array, a dict of columns, or a list of rows.
+            A pandas, polars or arrow frame, an array, a sparse matrix, a dict of columns, or a list of rows.
         y : one value per row
             The target: a list, an array, or a column of a frame.
         sample_weight : one number per row, a single number or None
@@ -72,6 +76,19 @@ class TreeLearner(TableLearner):
         fitted = spec.fit(training)
         names = [column.name for column in table.columns] if table.named else None
         return adopt(self, fitted, training.classes, names, len(table.columns))
+
+    def _read_table(self, X: Any) -> Table:
+        table = super()._read_table(X)
+        is_sparse = isinstance(table.values, SparseValues)
+        return replace(table, values=in_full(table.values)) if is_sparse and not self._grows_by_column() else table
+
+    def _grows_by_column(self) -> bool:
+        """Whether growth looks at one column after the other only, so that sparse values need not become dense."""
+        name = self.missing[0] if isinstance(self.missing, tuple | list) and self.missing else self.missing
+        strategy = STRATEGIES.get(name) if isinstance(name, str) else None
+        is_plain = self._spec is TreeSpec and type(self)._specification is TreeLearner._specification
+        is_plain = is_plain and self.prune is None and not self._recipe.get("oblivious", False)
+        return is_plain and strategy is not None and not strategy.imputes
 
     def _columns(self) -> tuple[Column, ...]:
         return self.tree_.columns

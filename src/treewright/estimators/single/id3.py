@@ -77,8 +77,8 @@ class ID3Classifier(TreeClassifier):
         # A column without any value has no kind, so it is not a number of the user.
         numeric = [
             column.name
-            for column, values in zip(table.columns, table.values.T, strict=True)
-            if column.is_numeric and not np.isnan(values).all()
+            for place, column in enumerate(table.columns)
+            if column.is_numeric and not np.isnan(table.values[:, place]).all()
         ]
         if numeric:
             words = ("column", "is", "it") if len(numeric) == 1 else ("columns", "are", "them")

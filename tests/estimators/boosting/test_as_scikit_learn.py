@@ -1,0 +1,135 @@
+"""Attributes and parameters of gradient boosting that scikit-learn has: leaves, members, stages, initial models."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn import ensemble
+from sklearn.base import clone
+from sklearn.datasets import load_diabetes, load_iris
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.linear_model import LinearRegression, LogisticRegression, PoissonRegressor
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.svm import LinearSVC
+
+import treewright as tw
+from treewright import GradientBoostingClassifier, GradientBoostingRegressor, permutation_importance
+
+X, y = load_iris(return_X_y=True)
+TABLE, NUMBERS = load_diabetes(return_X_y=True)
+TWO = np.where(y == 1, "b", "a")
+WORDS = np.array(["a", "b", "c"])[y]
+
+FIXED = {"n_estimators": 6, "growth": "best", "max_leaf_nodes": 5, "random_state": 0}
+
+
+@pytest.mark.parametrize("target", [TWO, WORDS])
+def test_leaves_and_stages_of_classes_have_the_shape_of_scikit_learn(target):
+    ours = GradientBoostingClassifier(**FIXED).fit(X, target)
+    theirs = ensemble.GradientBoostingClassifier(n_estimators=6).fit(X, target)
+    assert ours.apply(X).shape == theirs.apply(X).shape
+    assert ours.estimators_.shape == theirs.estimators_.shape
+    stages = list(ours.staged_decision_function(X))
+    assert len(stages) == 6
+    np.testing.assert_allclose(stages[-1], ours.decision_function(X))
+    if len(ours.classes_) == 2:
+        assert theirs.decision_function(X).shape == ours.decision_function(X).shape
+
+
+def test_the_trees_of_boosting_add_up_to_its_scores():
+    model = GradientBoostingClassifier(**FIXED).fit(X, WORDS)
+    sums = sum(np.column_stack([member.predict(X) for member in line]) for line in model.estimators_)
+    np.testing.assert_allclose(sums + model.initial_, model.decision_function(X))
+    nodes = model.apply(X)
+    for number, line in enumerate(model.estimators_):
+        for output, member in enumerate(line):
+            np.testing.assert_array_equal(nodes[:, number, output], member.apply(X))
+    model = GradientBoostingRegressor(**FIXED).fit(TABLE, NUMBERS)
+    assert model.apply(TABLE).shape == (len(TABLE), 6)
+    np.testing.assert_allclose(
+        sum(line[0].predict(TABLE) for line in model.estimators_) + model.initial_[0], model.predict(TABLE)
+    )
+
+
+def test_an_initial_model_of_numbers_is_where_the_trees_start():
+    line = LinearRegression().fit(TABLE, NUMBERS)
+    given = GradientBoostingRegressor(**FIXED).fit(TABLE, NUMBERS, init_score=line.predict(TABLE))
+    model = GradientBoostingRegressor(init=LinearRegression(), **FIXED).fit(TABLE, NUMBERS)
+    np.testing.assert_allclose(model.predict(TABLE), given.predict(TABLE) + line.predict(TABLE))
+    np.testing.assert_allclose(list(model.staged_predict(TABLE))[-1], model.predict(TABLE))
+    np.testing.assert_allclose(model.init_.predict(TABLE), line.predict(TABLE))
+    assert clone(model).init is not model.init
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(TABLE), model.predict(TABLE))
+    found = permutation_importance(model, TABLE, NUMBERS, random_state=0)
+    assert len(found.importances) == TABLE.shape[1]
+
+
+def test_a_constant_initial_model_is_the_usual_start():
+    for init, loss in ((DummyRegressor(), "squared_error"), (DummyRegressor(strategy="mean"), "poisson")):
+        usual = GradientBoostingRegressor(loss=loss, **FIXED).fit(TABLE, NUMBERS)
+        model = GradientBoostingRegressor(loss=loss, init=init, **FIXED).fit(TABLE, NUMBERS)
+        np.testing.assert_allclose(model.predict(TABLE), usual.predict(TABLE))
+    for target in (TWO, WORDS):
+        usual = GradientBoostingClassifier(**FIXED).fit(X, target)
+        model = GradientBoostingClassifier(init=DummyClassifier(), **FIXED).fit(X, target)
+        np.testing.assert_allclose(model.predict_proba(X), usual.predict_proba(X))
+    usual = GradientBoostingClassifier(loss="exponential", **FIXED).fit(X, TWO)
+    model = GradientBoostingClassifier(loss="exponential", init=DummyClassifier(), **FIXED).fit(X, TWO)
+    np.testing.assert_allclose(model.predict_proba(X), usual.predict_proba(X))
+
+
+def test_zero_is_a_start_from_scores_of_zero():
+    for model in (GradientBoostingRegressor(init="zero", **FIXED), GradientBoostingRegressor(**FIXED)):
+        scores = None if model.init == "zero" else np.zeros(len(TABLE))
+        model.fit(TABLE, NUMBERS, init_score=scores)
+        assert model.initial_.tolist() == [0.0]
+    np.testing.assert_array_equal(
+        GradientBoostingRegressor(init="zero", **FIXED).fit(TABLE, NUMBERS).predict(TABLE), model.predict(TABLE)
+    )
+
+
+def test_an_initial_model_helps_where_trees_cannot_follow():
+    line = np.arange(200.0)[:, None]
+    target = 3.0 * line[:, 0]
+    new = np.array([[500.0]])
+    assert GradientBoostingRegressor(init=LinearRegression(), **FIXED).fit(line, target).predict(new) == pytest.approx(
+        1500.0, rel=0.01
+    )
+    assert GradientBoostingRegressor(**FIXED).fit(line, target).predict(new)[0] < 700.0
+
+
+def test_an_initial_model_reads_tables_with_text_and_takes_weights():
+    table = {"kind": ["a", "b", None, "a"] * 20, "size": list(range(80))}
+    target = np.arange(80.0)
+    weights = np.where(np.arange(80) % 4 == 0, 0.0, 1.0)
+    model = GradientBoostingRegressor(init=tw.CARTRegressor(), **FIXED).fit(table, target, sample_weight=weights)
+    assert model.score(table, target, sample_weight=weights) > 0.8
+    model = GradientBoostingRegressor(init=KNeighborsRegressor(), **FIXED)
+    with pytest.raises(ValueError, match="KNeighborsRegressor does not support sample weights"):
+        model.fit(TABLE, NUMBERS, sample_weight=NUMBERS)
+
+
+def test_an_initial_model_is_kept_by_a_warm_start_and_used_for_validation():
+    whole = GradientBoostingRegressor(init=LinearRegression(), **FIXED).fit(TABLE, NUMBERS)
+    parts = GradientBoostingRegressor(init=LinearRegression(), warm_start=True, **FIXED).set_params(n_estimators=3)
+    first = parts.fit(TABLE, NUMBERS).init_
+    parts.set_params(n_estimators=6).fit(TABLE, NUMBERS)
+    assert parts.init_ is first
+    np.testing.assert_allclose(parts.predict(TABLE), whole.predict(TABLE))
+    model = GradientBoostingRegressor(init=LinearRegression(), **FIXED)
+    model.fit(TABLE[::2], NUMBERS[::2], X_val=TABLE[1::2], y_val=NUMBERS[1::2])
+    by_hand = np.mean(0.5 * (model.predict(TABLE[1::2]) - NUMBERS[1::2]) ** 2)
+    assert model.validation_loss_.min() == pytest.approx(by_hand)
+
+
+def test_what_is_no_initial_model_is_refused():
+    with pytest.raises(ValueError, match="init is 'one'; give a regressor, 'zero' or None"):
+        GradientBoostingRegressor(init="one").fit(TABLE, NUMBERS)
+    with pytest.raises(ValueError, match="give a classifier, 'zero' or None"):
+        GradientBoostingClassifier(init=PoissonRegressor()).fit(X, y)
+    with pytest.raises(ValueError, match="init must have predict_proba"):
+        GradientBoostingClassifier(init=LinearSVC()).fit(X, y)
+    with pytest.raises(ValueError, match="init and init_score both set the initial scores"):
+        GradientBoostingClassifier(init=LogisticRegression()).fit(X, TWO, init_score=np.zeros(len(X)))
