@@ -22,6 +22,7 @@ from treewright import (
     datasets,
     infer_task,
 )
+from treewright.insight import cross_validation
 
 IRIS = datasets.load_iris()
 MEASURES = np.column_stack([IRIS.X[name] for name in IRIS.X.columns])
@@ -138,3 +139,30 @@ def test_the_task_of_any_form_of_target_is_inferred(y: Any, task: str) -> None:
 def test_a_target_without_values_has_no_task() -> None:
     with pytest.raises(ValueError, match="the target has no values, so it suggests no task"):
         infer_task([None, None])
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_folds", "n_tested", "words"),
+    [
+        (400, 10, 400, ""),
+        (1_500, 5, 1_500, "5 folds instead of 10, because there are 1,500 rows"),
+        (3_000, 1, 600, "One validation set of 600 rows instead of 10 folds, because there are 3,000 rows"),
+    ],
+)
+@pytest.mark.parametrize("task", ["classes", "numbers"])
+def test_large_tables_have_fewer_folds_unless_asked_for(monkeypatch, n_rows, n_folds, n_tested, words, task) -> None:
+    monkeypatch.setattr(cross_validation, "MOST_ROWS_FOR_USUAL_FOLDS", 1_000)
+    monkeypatch.setattr(cross_validation, "MOST_ROWS_FOR_FOLDS", 2_000)
+    random = np.random.default_rng(0)
+    X = random.normal(size=(n_rows, 2))
+    y = X[:, 0] if task == "numbers" else X[:, 0] > 0.0
+    model = DecisionTreeRegressor(max_depth=3) if task == "numbers" else DecisionTreeClassifier(max_depth=3)
+    found = cross_validate_score(model, X, y, folds=None)
+    assert (found.n_folds, found.note) == (n_folds, words)
+    tested = np.array([prediction is not None for prediction in found.predictions])
+    assert np.count_nonzero(tested) == n_tested
+    expected = y[tested].astype(float)
+    predicted = found.predictions[tested].astype(float)
+    by_hand = r2_score(expected, predicted) if task == "numbers" else accuracy_score(expected, predicted)
+    assert found.score.value == pytest.approx(by_hand, abs=1e-12)
+    assert cross_validate_score(model, X, y, folds=3).n_folds == 3

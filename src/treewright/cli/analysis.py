@@ -30,7 +30,7 @@ class FitOptions:
     numeric: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     drop_missing_target: bool = False
-    folds: int = 10
+    folds: int | None = None
     seed: int = 0
     parameters: Mapping[str, Any] = field(default_factory=dict)  # of the learner
 

@@ -95,7 +95,14 @@ def fit(
             rich_help_panel=MODEL,
         ),
     ] = None,
-    folds: Annotated[int, typer.Option(min=2, help="Number of folds.", rich_help_panel=CHECK)] = 10,
+    folds: Annotated[
+        int | None,
+        typer.Option(
+            min=2,
+            help="Number of folds; by default 10, from 20,000 rows on 5, and from 100,000 rows on one validation set.",
+            rich_help_panel=CHECK,
+        ),
+    ] = None,
     seed: Annotated[
         int,
         typer.Option(min=0, max=2**32 - 1, help="Seed of the folds and of random trees.", rich_help_panel=CHECK),
@@ -200,7 +207,7 @@ def _print_report(
     report.blank()
     report.paragraph(task_sentence(prepared))
     report.blank()
-    with progress_bar("cross-validating", len(prepared.folds)) as step:
+    with progress_bar("cross-validating" if len(prepared.folds) > 1 else "validating", len(prepared.folds)) as step:
         found = validate(prepared, step)
     report.scores(found, len(prepared.X), getattr(fitted, "tree_", None))
     report.blank()

@@ -19,12 +19,15 @@ from treewright.table.selection import open_table, take_rows
 from treewright.table.source import open_source
 
 # With fewer folds the models would be fitted to too few rows, however small a class is.
-FEW_FOLDS = 5
+FEW_FOLDS, USUAL_FOLDS = 5, 10
+
+# Where the number of folds is not given: larger tables have few folds, and the largest ones a single validation set.
+MOST_ROWS_FOR_USUAL_FOLDS, MOST_ROWS_FOR_FOLDS = 20_000, 100_000
 
 
 @dataclass(frozen=True, eq=False)
 class Folds:
-    """The test rows of each fold, and why there are fewer folds than wanted, if so."""
+    """The test rows of each fold, and why there are fewer folds than wanted, if so; one fold is a validation set."""
 
     tested: tuple[np.ndarray, ...]
     note: str = ""
@@ -42,13 +45,13 @@ class CrossValidation:
     scores : tuple of Score
         Accuracy for classes; R2 and RMSE for numbers. Each has `value`, `interval` (95%) and `baseline`.
     predictions : ndarray
-        The out-of-fold prediction of each row.
+        The out-of-fold prediction of each row, None for rows that were in no fold.
     baseline : str
         The constant prediction of the baseline, such as "always 'no'".
     task : Task
         "classes" or "numbers".
     n_folds : int
-        The number of folds.
+        The number of folds; 1 means a validation set.
     note : str
         Why there are fewer folds than wanted; empty if there are not.
     """
@@ -85,7 +88,7 @@ class CrossValidation:
     @property
     def method(self) -> str:
         """How score and interval are computed, as a sentence."""
-        folds = f"{self.n_folds}-fold cross-validation"
+        folds = f"{self.n_folds}-fold cross-validation" if self.n_folds > 1 else "validation set"
         if self.task is Task.CLASSES:
             return (
                 f"{folds}: the fraction of rows predicted correctly by models fitted without them; Wilson's interval."
@@ -110,7 +113,9 @@ class CrossValidation:
     __repr__ = __str__
 
 
-def cross_validate_score(model: Any, X: Any, y: Any, *, folds: int = 10, random_state: Any = 0) -> CrossValidation:
+def cross_validate_score(
+    model: Any, X: Any, y: Any, *, folds: int | None = 10, random_state: Any = 0
+) -> CrossValidation:
     """The cross-validated score of a model with its 95% interval, compared with the best constant prediction.
 
     Parameters
@@ -122,8 +127,9 @@ def cross_validate_score(model: Any, X: Any, y: Any, *, folds: int = 10, random_
         A pandas, polars or arrow frame, an array, a dict of columns, or a list of rows.
     y : one value per row
         The target.
-    folds : int, default=10
-        Number of folds. There are fewer if the table or its smallest class has fewer rows.
+    folds : int or None, default=10
+        Number of folds. There are fewer if the table or its smallest class has fewer rows. None takes 10 folds, from
+        20,000 rows on 5 folds, and from 100,000 rows on a single validation set, a fifth of the rows.
     random_state : int, RandomState or None, default=0
         Seed of the folds. They are shuffled; classes have the same fraction in every fold.
 
@@ -152,8 +158,8 @@ def cross_validate_score(model: Any, X: Any, y: Any, *, folds: int = 10, random_
 
     if isinstance(model, type) or not (is_classifier(model) or is_regressor(model)):
         raise parameter_error("model", model, "a classifier or a regressor, such as DecisionTreeClassifier()")
-    if not is_whole(folds, 2):
-        raise parameter_error("folds", folds, "a whole number of 2 or more")
+    if folds is not None and not is_whole(folds, 2):
+        raise parameter_error("folds", folds, "a whole number of 2 or more, or None")
     task = Task.CLASSES if is_classifier(model) else Task.NUMBERS
     values = _read_target(y, task)
     n_rows = open_source(X).n_rows
@@ -163,7 +169,7 @@ def cross_validate_score(model: Any, X: Any, y: Any, *, folds: int = 10, random_
     is_foreign = type(model).__module__.split(".")[0] != "treewright"
     if is_foreign:
         model = prepared(model)
-    return cross_validate(model, table, y, values, task, split_folds(values, task, int(folds), random_state))
+    return cross_validate(model, table, y, values, task, split_folds(values, task, folds, random_state))
 
 
 def cross_validate(
@@ -180,15 +186,17 @@ def cross_validate(
     `values` are the classes or numbers of `y`. `on_fold` is called after each fold.
     """
     predictions = predict_unseen(model, X, y, folds, on_fold)
+    tested = np.sort(np.concatenate(folds.tested))
+    actual, predicted = values[tested], predictions[tested]
     if task is Task.CLASSES:
-        scores: tuple[Score, ...] = (score_classes(values, predictions),)
+        scores: tuple[Score, ...] = (score_classes(actual, predicted),)
     else:
-        scores = score_numbers(values.astype(np.float64), predictions)
+        scores = score_numbers(actual.astype(np.float64), predicted)
     return CrossValidation(scores, predictions, name_baseline(values, task), task, len(folds), folds.note)
 
 
-def split_folds(y: np.ndarray, task: Task, wanted: int, seed: Any) -> Folds:
-    """Shuffled folds, with the same fraction of each class in every fold.
+def split_folds(y: np.ndarray, task: Task, wanted: int | None, seed: Any) -> Folds:
+    """Shuffled folds, with the same fraction of each class in every fold; None chooses their number by the rows.
 
     >>> len(split_folds(np.array(list("aaaabbbb")), Task.CLASSES, wanted=10, seed=0))
     4
@@ -197,6 +205,10 @@ def split_folds(y: np.ndarray, task: Task, wanted: int, seed: Any) -> Folds:
 
     if len(y) < 2:
         raise ValueError(f"the table has {len(y)} row to learn from; cross-validation needs 2 or more")
+    if wanted is None and len(y) > MOST_ROWS_FOR_USUAL_FOLDS:
+        folds = split_folds(y, task, FEW_FOLDS, seed)
+        return Folds(*_fewer(folds.tested, len(y)))
+    wanted = USUAL_FOLDS if wanted is None else wanted
     if task is Task.NUMBERS:
         count = min(wanted, len(y))
         note = f"{count} folds instead of {wanted}, because there are {len(y)} rows" if count < wanted else ""
@@ -209,20 +221,27 @@ def split_folds(y: np.ndarray, task: Task, wanted: int, seed: Any) -> Folds:
     return Folds(tuple(tested for _, tested in splits), note)
 
 
+def _fewer(tested: tuple[np.ndarray, ...], n_rows: int) -> tuple[tuple[np.ndarray, ...], str]:
+    """The folds of a large table, and why they are fewer than usual."""
+    if n_rows <= MOST_ROWS_FOR_FOLDS:
+        return tested, f"{len(tested)} folds instead of {USUAL_FOLDS}, because there are {n_rows:,} rows"
+    held_out = f"One validation set of {len(tested[0]):,} rows instead of {USUAL_FOLDS} folds"
+    return tested[:1], f"{held_out}, because there are {n_rows:,} rows"
+
+
 def predict_unseen(model: Any, X: Any, y: Any, folds: Folds, on_fold: Callable[[], object]) -> np.ndarray:
     """The prediction for each row by a model that was fitted without the row's fold."""
     from sklearn.base import clone
 
-    n_rows = sum(map(len, folds.tested))
-    predictions: list[Any] = [None] * n_rows
+    n_rows = open_source(X).n_rows
+    predictions = np.full(n_rows, None, dtype=object)
     for tested in folds.tested:
         training = np.setdiff1d(np.arange(n_rows), tested)
         targets = y[training] if isinstance(y, Frame) else take_targets(y, training)
         fitted = clone(model).fit(take_rows(X, training), targets)
-        for row, prediction in zip(tested, fitted.predict(take_rows(X, tested)), strict=True):
-            predictions[row] = prediction
+        predictions[tested] = fitted.predict(take_rows(X, tested))
         on_fold()
-    return np.array(predictions, dtype=object)
+    return predictions
 
 
 def name_baseline(values: np.ndarray, task: Task) -> str:
