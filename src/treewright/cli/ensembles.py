@@ -52,10 +52,13 @@ def rounds_sentence(fitted: Any) -> str:
     forests = getattr(fitted, "forests_", None)
     if forests is None:
         return ""
+    from treewright.estimators.boosting.learners import MOST_ROUNDS
+
     n_rounds = len(forests[0])
     rounds = "1 round" if n_rounds == 1 else f"{n_rounds} rounds"
     each = "" if len(forests) == 1 else f" of {len(forests)} trees, one for each class"
-    chosen = ", chosen on a validation set" if len(fitted.validation_loss_) else ""
+    is_chosen, is_most = len(fitted.validation_loss_) > 0, n_rounds == MOST_ROUNDS and fitted.n_estimators == "auto"
+    chosen = f", {'the most that are tried' if is_most else 'chosen on a validation set'}" if is_chosen else ""
     growth = {"best": "best leaf first", "level": "level by level", "oblivious": "one split per level"}
     shape = growth[fitted.shape_.growth]
     return f" {rounds}{each}{chosen}; learning rate {fitted.learning_rate_:g}, {shape}."

@@ -60,10 +60,10 @@ n_estimators [bagging] : int
     Number of members. More members take time, but do not overfit.
 learning_rate [boosting classes] : float or "auto"
     Factor of each tree's prediction. Smaller values need more rounds and usually predict better. "auto" is 0.05; it is
-    0.1 for more than two classes, for more than 50,000 rows, and for a given number of rounds.
+    0.1 for more than two classes, for more than 20,000 rows, and for a given number of rounds.
 learning_rate [boosting numbers] : float or "auto"
     Factor of each tree's prediction. Smaller values need more rounds and usually predict better. "auto" is 0.05; it is
-    0.1 for more than 50,000 rows and for a given number of rounds.
+    0.1 for more than 20,000 rows and for a given number of rounds.
 learning_rate [adaboost classes] : float
     Factor of each member's weight in the vote. Lower it for noisy data, with more members.
 learning_rate [adaboost numbers] : float
@@ -148,8 +148,8 @@ max_features [forest] : "auto", int, float, "sqrt", "log2" or None
     Columns drawn at random for each node, as a number or a fraction of the columns; None uses all. With fewer columns
     the trees differ more. "auto" compares several values by their out-of-bag error on tables of up to 10,000 rows.
 max_features [boosting] : float or "auto"
-    Fraction of the columns drawn for each node. "auto" is 0.5 where `subsample` is 0.7 (0.7 for oblivious trees), and
-    otherwise 1.0.
+    Fraction of the columns drawn for each node. "auto" is 1.0, but 0.5 with a validation set and up to 50,000 rows; for
+    oblivious trees 0.7 up to 20,000 rows.
 max_features [bagging] : int or float
     Columns drawn for each member, as a number or as a fraction of the columns.
 max_features [bagging subspace] : int or float
@@ -210,7 +210,7 @@ min_samples_leaf [forest] : "auto", int or float
     "auto" compares 1, 3 and 10 by their out-of-bag error, and is 1 for large tables.
 min_samples_leaf [boosting] : int or "auto"
     Least number of rows on each side of a split. "auto" is a hundredth of the rows, at most 20. With a validation set
-    and up to 50,000 rows it is at most 3, and 1 for oblivious trees.
+    it is at most 3 up to 20,000 rows, and 1 for oblivious trees.
 min_weight_fraction_leaf : float
     Least fraction of the total weight of all rows that each side of a split has. Use it instead of `min_samples_leaf`
     where the weights of the rows differ.
@@ -241,7 +241,7 @@ l2_regularization : float
     L2 penalty on the values of the leaves. Raise it for noisy data.
 subsample : float or "auto"
     Fraction of the rows from which each tree is grown, drawn without replacement. "auto" is 0.7 with a validation set
-    and up to 50,000 rows, and otherwise 1.0.
+    and up to 20,000 rows, and otherwise 1.0.
 goss : (float, float), True or None
     Gradient-based one-side sampling, for large tables: the fraction of rows with the largest gradients that are kept,
     and the fraction that is drawn from the others and weighted up. True is (0.2, 0.1).
