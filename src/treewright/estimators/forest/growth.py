@@ -31,10 +31,12 @@ from treewright.runtime.threads import run_interruptibly, usable_threads
 from treewright.tree.forest import Forest
 from treewright.tree.tree_list import TreeList
 
-# "auto" tries shapes on tables up to this size, with so many trees each, whose draws are not those of the forest; the
+# "auto" tries shapes on at most so many rows, with so many trees each, whose draws are not those of the forest; the
 # usual shape gives way to one that is better by so many standard errors.
-MOST_ROWS_TO_TRY = 10_000
+MOST_ROWS_TO_TRY = 20_000
 TRIAL_TREES = 50
+# Trees of large tables that may split on all columns take long, and small trials overrate them.
+MOST_ROWS_FOR_ALL_COLUMNS = 10_000
 # After the first trees of a trial, only the usual shape and so many that seem better go on.
 FIRST_TRIAL_TREES, MOST_IN_SECOND_TRIAL = 15, 2
 LEAST_CERTAINTY = 2.0
@@ -89,24 +91,33 @@ def choose_shape(
 ) -> Shape:
     """The shape whose trees err least on rows that they have not seen, by a small forest each.
 
-    Another than the first is only taken if it errs less on so many more rows that chance is unlikely to be why. Large
-    tables, forests smaller than the trials, and trees that cannot be grown in bytes take the first.
+    Another than the first is only taken if it errs less on so many more rows that chance is unlikely to be why. Of a
+    large table a sample is used. Forests smaller than the trials and trees that cannot be grown in bytes take the
+    first.
     """
-    n_rows = len(training.y)
-    pays = len(shapes) > 1 and n_trees >= TRIAL_TREES and n_rows <= MOST_ROWS_TO_TRY
-    if not pays or table is None:
+    if len(training.y) > MOST_ROWS_FOR_ALL_COLUMNS:
+        shapes = [shape for shape in shapes if shape.max_features != len(training.columns)] or shapes[:1]
+    if len(shapes) == 1 or n_trees < TRIAL_TREES or table is None:
         return shapes[0]
+    training, table = sample_rows(training, table, plan.seed)
+    n_rows = len(training.y)
     trial = replace(plan, bagging=Bagging(n_rows), seed=plan.seed ^ TRIAL_STREAM)
     bags = bags_of(trial, TRIAL_TREES, n_rows)
-    grown: dict[Shape, Forest] = {}
+    grown: dict[tuple[Shape, int], Forest] = {}
 
     def advantages(candidates: Sequence[Shape], first: int, last: int, tick: Tick) -> list[float]:
         """How surely each candidate errs less than the first one, by its trees up to `last`."""
         losses = []
         for shape in candidates:
-            forest = grow_on_bins(training, table, shape.of(trial), range(first, last), tick)
-            grown[shape] = grown[shape].with_more(forest) if shape in grown else forest
-            losses.append(losses_out_of_bag(grown[shape], training, table, bags[:last], plan.n_jobs))
+            halves = []
+            for half in (0, 1):
+                numbers = range(first + (first + half) % 2, last, 2)
+                forest = grow_on_bins(training, table, shape.of(trial), numbers, tick)
+                forest = grown[shape, half].with_more(forest) if (shape, half) in grown else forest
+                grown[shape, half] = forest
+                unseen = np.ascontiguousarray(bags[half:last:2])
+                halves.append(errors_out_of_bag(forest, training, table, unseen, plan.n_jobs))
+            losses.append((halves[0] * halves[1]).sum(axis=1) * training.weights)
         return [certainty_of_gain(losses[0] - loss) for loss in losses]
 
     with follow("trying shapes of trees", None, progress) as tick:
@@ -120,17 +131,32 @@ def choose_shape(
     return candidates[best] if found[best] > LEAST_CERTAINTY else shapes[0]
 
 
-def losses_out_of_bag(
+def sample_rows(training: Training, table: BinnedTable, seed: int) -> tuple[Training, BinnedTable]:
+    """The rows to try shapes on, in order: all, or a random sample of a large table."""
+    n_rows = len(training.y)
+    if n_rows <= MOST_ROWS_TO_TRY:
+        return training, table
+    random = np.random.default_rng([seed & 0xFFFFFFFF, TRIAL_STREAM])
+    rows = np.sort(random.choice(n_rows, MOST_ROWS_TO_TRY, replace=False))
+    return training.rows(rows), BinnedTable(table.bins, np.ascontiguousarray(table.codes[:, rows]))
+
+
+def errors_out_of_bag(
     forest: Forest, training: Training, table: BinnedTable, bags: np.ndarray, n_jobs: int | None
 ) -> np.ndarray:
-    """What trees that have not seen a row lose on it, times its weight: 1 for a wrong class, else the squared error."""
+    """The errors of trees that have not seen a row: of each class probability, or of the number; 0 if there are none.
+
+    The product of the errors of two independent halves of a forest is on average the squared error of an infinite
+    forest. The squared error of a small forest would favour trees that are good alone, but much alike.
+    """
     predictions = forest.predictions(table.codes_by_row, bags=bags, n_jobs=n_jobs)
     if training.target.is_classes:
-        losses = (predictions.argmax(axis=1) != training.y).astype(np.float64)
+        errors = predictions
+        errors[np.arange(len(errors)), training.y] -= 1.0
     else:
-        # Only how they compare matters, so they are told in units of the largest target.
-        losses = ((predictions[:, 0] - training.y) / (np.abs(training.y).max() or 1.0)) ** 2
-    return np.where(np.isnan(predictions[:, 0]), 0.0, losses) * training.weights
+        # Only how they compare matters, so they are in units of the largest target.
+        errors = (predictions - training.y[:, None]) / (np.abs(training.y).max() or 1.0)
+    return np.where(np.isnan(errors), 0.0, errors)
 
 
 def certainty_of_gain(gains: np.ndarray) -> float:
