@@ -91,7 +91,7 @@ def test_numbers_are_scored_and_several_targets_too():
 
 def test_what_is_no_score_is_refused():
     for wrong in ("acuracy", 3, ["accuracy"]):
-        with pytest.raises(ValueError, match="scoring is .*; give 'loss', the name of a scorer"):
+        with pytest.raises(ValueError, match=r"scoring is .*; give 'loss', the name of a scorer"):
             GradientBoostingClassifier(scoring=wrong, **FIXED).fit(FLOWERS, KINDS)
 
 
