@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treewright.table.sparse import SparseValues, is_sparse
+
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
@@ -69,19 +71,23 @@ class ScikitNames:
         """The node where each row of a matrix of numbers ends."""
         from treewright.tree.descent import leaves_of
 
-        return leaves_of(self, np.asarray(X, dtype=np.float64))
+        return leaves_of(self, _matrix(X))
 
     def predict(self: Any, X: Any) -> np.ndarray:
         """The class probabilities, or the number, for each row of a matrix of numbers."""
         from treewright.tree.descent import predictions_of
 
-        return predictions_of(self, np.asarray(X, dtype=np.float64))
+        return predictions_of(self, _matrix(X))
 
     def decision_path(self: Any, X: Any) -> csr_matrix:
         """The nodes on the path of each row of a matrix of numbers: a sparse matrix of rows by nodes."""
         from treewright.tree.descent import paths_to
 
         return paths_to(self, self.apply(X))
+
+
+def _matrix(X: Any) -> Any:
+    return SparseValues.of(X) if is_sparse(X) else np.asarray(X, dtype=np.float64)
 
 
 def _child(tree: Any, number: int) -> np.ndarray:
