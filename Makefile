@@ -5,7 +5,7 @@ READY := $(VENV)/.ready
 BENCH_READY := $(VENV)/.bench-ready
 
 .PHONY: help kernels demo test test-fast test-jit lint bench-trees bench-missing bench-forests bench-boosting bench-prediction \
-	bench-start bench-defaults bench-busy bench-accuracy bench-forest-accuracy bench-boosting-accuracy clean
+	bench-start bench-defaults bench-peer-suites bench-busy bench-accuracy bench-forest-accuracy bench-boosting-accuracy clean
 
 help:
 	@echo "make demo                     fit and show trees on shipped data sets; start here"
@@ -16,6 +16,7 @@ help:
 	@echo "make lint                     check style, format and types"
 	@echo "make bench-start              time from process start to first prediction, from a wheel; about 10 minutes"
 	@echo "make bench-defaults           compare the defaults of trees, forests and boosting: seconds and score"
+	@echo "make bench-peer-suites        run scikit-learn's own tests against the learners, and count; about 15 minutes"
 	@echo "make bench-trees              compare the speed of single trees with other libraries"
 	@echo "make bench-missing            time growth with missing values, and pruning"
 	@echo "make bench-forests            compare the speed of forests; about 5 minutes"
@@ -66,6 +67,9 @@ bench-start: $(READY)
 
 bench-defaults: $(BENCH_READY) kernels
 	$(VENV)/bin/python benchmarks/defaults.py
+
+bench-peer-suites: $(BENCH_READY) kernels
+	$(VENV)/bin/python benchmarks/peer_suites.py
 
 bench-prediction: $(BENCH_READY) kernels
 	$(VENV)/bin/python benchmarks/prediction.py

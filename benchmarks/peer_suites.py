@@ -76,6 +76,8 @@ def translated(theirs: type, ours: type) -> type:
                     found[RENAMED[name]] = value
                 elif value != known[name].default:
                     found[name] = value
+            if "train_score" in own:
+                found["train_score"] = True  # which scikit-learn always records
             return ours(**found)
 
         def __instancecheck__(cls, instance: Any) -> bool:

@@ -119,6 +119,11 @@ def test_members_of_other_libraries_get_a_sparse_matrix() -> None:
     ):
         model.fit(sparse, LABELS)
         assert (model.predict(sparse) == LABELS).mean() > 0.6
+    stack = treewright.StackingClassifier(members, passthrough=True).fit(sparse, LABELS)
+    assert sp.issparse(stack.transform(sparse))
+    assert stack.transform(sparse).shape[1] == len(stack.get_feature_names_out())
+    tree = treewright.DecisionTreeClassifier().fit(sparse, LABELS).tree_
+    np.testing.assert_array_equal(tree.apply(sparse), tree.apply(sparse.toarray()))
     prepared = treewright.TablePreparer().fit(sparse).transform(sparse)
     assert sp.issparse(prepared)
     assert prepared.nnz == sparse.nnz

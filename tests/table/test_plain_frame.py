@@ -1,5 +1,7 @@
 """The light frame: taking rows and columns, keeping domains, and passing through scikit-learn."""
 
+import copy
+import pickle
 from datetime import date
 
 import numpy as np
@@ -9,7 +11,7 @@ import pytest
 from sklearn.model_selection import KFold, train_test_split
 from sklearn.utils import _safe_indexing
 
-from treewright.table import Frame, read_frame
+from treewright.table import Frame, read_frame, read_table
 
 FRAME = Frame(
     {
@@ -94,3 +96,34 @@ def test_it_shows_what_each_column_is():
         ["day", "dates"],
         ["ripe", "booleans"],
     ]
+
+
+def test_other_libraries_read_a_frame_as_the_table(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("size,price,day\nS,1.5,2024-01-31\nL,,2024-02-01\n,3,\n", encoding="utf-8")
+    frame = read_table(path)
+    theirs = pd.DataFrame(frame)
+    assert theirs.shape == frame.shape
+    assert theirs.columns.tolist() == ["size", "price", "day"]
+    assert theirs["price"].tolist()[::2] == [1.5, 3.0]
+    assert theirs.isna().to_numpy().tolist() == [[False] * 3, [False, True, False], [True, False, True]]
+    assert str(theirs["day"].iloc[0].date()) == "2024-01-31"
+    np.testing.assert_array_equal(pd.DataFrame(frame[["price"]])["price"], frame["price"])
+    assert pl.DataFrame(frame).columns == frame.columns
+    assert len(frame) == 3
+    for same in (copy.copy(frame), copy.deepcopy(frame), pickle.loads(pickle.dumps(frame))):
+        assert same.to_dict() == frame.to_dict()
+        assert same != frame
+
+
+def test_a_frame_is_not_changed_as_a_dict_is():
+    frame = Frame({"size": ["S", "L"]})
+    for change in (
+        lambda: frame.update(price=[1, 2]),
+        lambda: frame.pop("size"),
+        lambda: frame.__setitem__("size", [1, 2]),
+        frame.clear,
+    ):
+        with pytest.raises(TypeError, match=r"a Frame does not change; frame\.assign"):
+            change()
+    assert frame.to_dict() == {"size": ["S", "L"]}

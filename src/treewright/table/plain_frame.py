@@ -50,8 +50,11 @@ class NamedColumn(np.ndarray):
         return NamedColumn.of, (self.name, np.asarray(self), self.domain)
 
 
-class Frame:
+class Frame(dict[str, Any]):
     """Named columns of equal length; rows and columns are taken by indexing, nothing changes in place.
+
+    It is a dict of columns for other libraries, so `pandas.DataFrame(frame)` and `polars.DataFrame(frame)` are the same
+    table. Its length is the number of rows.
 
     `frame["name"]` is one column as an array, `frame[["a", "b"]]` a frame of two columns, `frame[rows]` a
     frame of some rows (a slice, an index array or a boolean mask), and `frame[3]` one row as a dict.
@@ -74,8 +77,23 @@ class Frame:
 
     def __init__(self, columns: Mapping[str, Any], domains: Mapping[str, Domain] | None = None) -> None:
         self._columns = {str(name): as_array(values) for name, values in columns.items()}
+        super().__init__(self._columns)
         self._domains = dict(domains or {})
         self._check()
+
+    def __reduce__(self) -> Any:
+        return Frame, (self._columns, self._domains)
+
+    def _refuse_change(self, *args: Any, **keywords: Any) -> Any:
+        raise TypeError("a Frame does not change; frame.assign(name, values) and frame.drop(name) return a new one")
+
+    __setitem__ = __delitem__ = __ior__ = _refuse_change
+    clear = pop = popitem = setdefault = update = _refuse_change
+
+    # Columns have no single truth value, so frames are compared by identity.
+    __eq__ = object.__eq__
+    __ne__ = object.__ne__
+    __hash__ = object.__hash__  # type: ignore[assignment]
 
     def _check(self) -> None:
         if len({len(values) for values in self._columns.values()}) > 1:

@@ -134,6 +134,8 @@ def open_rows(X: Any) -> Any:
     """
     if is_sparse(X):
         return X.tocsr()
+    if isinstance(X, Frame):
+        return X
     if isinstance(X, Mapping):
         read_frame(X)  # raises the usual errors
         return Frame({str(name): _as_list(values) for name, values in X.items()})

@@ -13,6 +13,7 @@ import numpy as np
 from treewright.engines.criteria import CRITERIA
 from treewright.table.column import Column, write_number
 from treewright.tree.imputation import Imputation
+from treewright.tree.scikit_names import ScikitNames
 
 # The first word of a category set that has one bit per category.
 BIT_SET = 0xFFFFFFFFFFFFFFFF
@@ -119,7 +120,7 @@ class Surrogate:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Tree:
+class Tree(ScikitNames):
     """A fitted decision or regression tree.
 
     Every array has one entry per node. Node 0 is the root. The children of a node are next to each other, after their

@@ -107,6 +107,21 @@ def test_members_of_another_library_show_their_own_attributes():
     assert voting.named_estimators_["line"].n_iter_.shape == (1,)
 
 
+def test_the_decision_function_of_bagging_is_the_mean_of_its_members():
+    from sklearn.svm import LinearSVC
+
+    model = tw.BaggingClassifier(LinearSVC(), 3, max_features=0.5, random_state=0).fit(X, y)
+    expected = np.mean(
+        [
+            member.decision_function(X[:, places])
+            for member, places in zip(model.estimators_, model.estimators_features_, strict=True)
+        ],
+        axis=0,
+    )
+    np.testing.assert_allclose(model.decision_function(X), expected)
+    assert not hasattr(tw.BaggingClassifier(None, 3), "decision_function")
+
+
 def test_the_pruning_path_is_that_of_scikit_learn():
     theirs = TheirTree(random_state=0).cost_complexity_pruning_path(X, y)
     ours = tw.DecisionTreeClassifier().cost_complexity_pruning_path(X, y)

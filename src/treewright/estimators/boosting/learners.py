@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -13,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from treewright.encoding.bins import MAX_CODES, Bins
 from treewright.encoding.target_encoding import TargetEncoding, fit_target_encoding
 from treewright.engines.exact.own_criterion import name_of
+from treewright.engines.packed.trees import GrownTrees
 from treewright.estimators.base import ClassPredictions, NumberPredictions, TableLearner, Training
 from treewright.estimators.binning import bin_values, code_columns
 from treewright.estimators.boosting.initial_models import fit_initial_model, initial_scores
@@ -46,6 +48,7 @@ from treewright.estimators.boosting.shapes import (
     shapes_for,
     take_shape,
 )
+from treewright.estimators.callbacks import Steps, TakesCallbacks, followed
 from treewright.estimators.forest.base import read_monotonic_cst
 from treewright.estimators.missing_values import refuse_unseen
 from treewright.estimators.parameter_docs import documented
@@ -66,6 +69,9 @@ MOST_COLUMNS = 1 << 16
 
 # Largest number of rounds of "auto".
 MOST_ROUNDS = 1000
+
+# Callbacks, and how a learner keeps trees.
+Following = tuple[Steps, Callable[..., Any]] | None
 
 OTHER_TABLE = "warm_start adds rounds to a model of the same table; set warm_start=False to begin anew"
 
@@ -106,7 +112,7 @@ def read_sets(X_val: Any, y_val: Any, weights: Any, scores: Any, eval_set: Any) 
     return [ValidationSet(*pair, *more) for pair, *more in zip(pairs, *described, strict=True)]
 
 
-class Boosting(TableLearner):
+class Boosting(TakesCallbacks, TableLearner):
     """Shared base of gradient boosting for classes and for numbers."""
 
     _by_column: ClassVar[bool] = False
@@ -162,6 +168,19 @@ class Boosting(TableLearner):
             Several validation sets, as XGBoost takes them: the last one decides when to stop, and `evals_result_` has
             the figures of all. `sample_weight_val` and `init_score_val` are then lists with an entry per set.
         """
+        given = read_sets(X_val, y_val, sample_weight_val, init_score_val, eval_set)
+        with followed(self, X, y, sample_weight, name="round") as steps:
+            return self._fit(X, y, sample_weight, init_score, given, steps)
+
+    def _fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        init_score: Any,
+        given: list[ValidationSet],
+        steps: Steps | None,
+    ) -> Self:
         check_progress(self.progress)
         if self.unseen not in ("as_missing", "error"):
             raise parameter_error("unseen", self.unseen, "'as_missing' or 'error'")
@@ -173,7 +192,6 @@ class Boosting(TableLearner):
         model = self._initial_model(X, y, sample_weight, init_score, has_trees=bool(earlier))
         rows = replace(rows, start=self._read_start(init_score, training, loss.n_outputs))
         rows = self._start_from(rows, X, training, loss, model)
-        given = read_sets(X_val, y_val, sample_weight_val, init_score_val, eval_set)
         sets = []
         for each in given:
             read = self._read_validation(each, table, training, plan, statistics)
@@ -181,22 +199,25 @@ class Boosting(TableLearner):
             if (read.start is None) != (rows.start is None):
                 raise ValueError("init_score and init_score_val belong together; give both or none")
             sets.append(read)
-        plan, found, initial = self._boost(plan, rows, sets, earlier)
-        forests = earlier
-        if found.trees[0]:
-            target = Target(training.target.name)
-            added = [Forest.of(statistics.columns, target, GRADIENT, plan.bins, trees) for trees in found.trees]
-            forests = [old.with_more(new) for old, new in zip(earlier, added, strict=True)] if earlier else added
-        self._keep_names(table)
-        self._keep_classes(training.classes)
-        self.n_features_in_ = len(table.columns)
-        self.forests_, self.initial_ = forests, initial
-        self.init_, self.reads_once_ = model, model is None
-        self.n_estimators_, self.learning_rate_ = len(forests[0]), plan.recipe.learning_rate
+
+        def keep(learner: Self, plan: BoostPlan, trees: list[list[GrownTrees]], initial: np.ndarray) -> Self:
+            """Keep the trees, and all else that prediction needs."""
+            forests = joined_forests(earlier, plan, trees, statistics.columns, Target(training.target.name))
+            learner._keep_names(table)
+            learner._keep_classes(training.classes)
+            learner.n_features_in_ = len(table.columns)
+            learner.forests_, learner.initial_, learner.loss_ = forests, initial, loss
+            learner.init_, learner.reads_once_ = model, model is None
+            learner.n_estimators_, learner.learning_rate_ = len(forests[0]), plan.recipe.learning_rate
+            learner.columns_, learner.target_ = training.columns, training.target
+            learner.target_encoding_ = statistics
+            return learner
+
+        plan, found, initial = self._boost(plan, rows, sets, earlier, None if steps is None else (steps, keep))
+        keep(self, plan, found.trees, initial)
         self._keep_curves(found, plan)
         self._keep_training_loss(found, has_trees=bool(earlier))
-        self.loss_, self.shape_, self.constraints_ = loss, shape_of(plan), (plan.monotonic_cst, groups_of(plan))
-        self.columns_, self.target_, self.target_encoding_ = training.columns, training.target, statistics
+        self.shape_, self.constraints_ = shape_of(plan), (plan.monotonic_cst, groups_of(plan))
         return self
 
     def _initial_model(self, X: Any, y: Any, sample_weight: Any, init_score: Any, *, has_trees: bool) -> Any:
@@ -463,7 +484,7 @@ class Boosting(TableLearner):
         return self.forests_
 
     def _boost(
-        self, plan: BoostPlan, rows: Rows, sets: list[Rows], earlier: list[Forest]
+        self, plan: BoostPlan, rows: Rows, sets: list[Rows], earlier: list[Forest], following: Following
     ) -> tuple[BoostPlan, Boosted, np.ndarray]:
         """Choose the learning rate and the number of rounds, and boost; returns also the initial score."""
         validation, others = sets[-1] if sets else None, sets[:-1]
@@ -504,6 +525,7 @@ class Boosting(TableLearner):
                 tick,
                 validation=validation,
                 others=others,
+                steps=None if following is None else FollowedRounds(self, *following, initial),
                 first_round=first,
                 keep_on_interrupt=bool(self.keep_on_interrupt),
             )
@@ -552,6 +574,35 @@ class Boosting(TableLearner):
         with follow("choosing the number of rounds", None, self.progress) as tick:
             n_rounds, plan, curves = choose_plan(plans, rows, most, share, tick)
         return n_rounds, plan, curves
+
+
+@dataclass(frozen=True, eq=False)
+class FollowedRounds:
+    """The rounds of boosting as callbacks see them: after each there is a learner that can predict."""
+
+    learner: Any
+    steps: Steps
+    keep: Callable[..., Any]
+    initial: np.ndarray
+
+    def begin(self) -> None:
+        self.steps.begin()
+
+    def end(self, plan: BoostPlan, grown: list[list[GrownTrees]]) -> bool:
+        def attributes() -> dict[str, Any]:
+            return dict(vars(self.keep(copy(self.learner), plan, [list(trees) for trees in grown], self.initial)))
+
+        return self.steps.end(attributes)
+
+
+def joined_forests(
+    earlier: list[Forest], plan: BoostPlan, trees: list[list[GrownTrees]], columns: tuple[Column, ...], target: Target
+) -> list[Forest]:
+    """The trees of earlier rounds and new ones, a forest per output."""
+    if not trees[0]:
+        return earlier
+    added = [Forest.of(columns, target, GRADIENT, plan.bins, line) for line in trees]
+    return [old.with_more(new) for old, new in zip(earlier, added, strict=True)] if earlier else added
 
 
 def groups_of(plan: BoostPlan) -> list[list[bool]] | None:

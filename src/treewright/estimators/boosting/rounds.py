@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
@@ -179,6 +180,16 @@ class EarlyStopping:
         return len(self.figures) - self.round_of_best >= n_iter_no_change
 
 
+class RoundSteps(Protocol):
+    """What follows the rounds of boosting."""
+
+    def begin(self) -> None:
+        """A round begins."""
+
+    def end(self, plan: BoostPlan, grown: list[list[GrownTrees]]) -> bool:
+        """A round has ended; returns whether it is the last one."""
+
+
 def leaves_in(part: GrownTrees, codes: np.ndarray) -> np.ndarray:
     """The leaf of each coded row in a tree."""
     at, block = np.empty(len(codes), np.uint32), np.empty(BLOCK, np.uint32)
@@ -195,12 +206,13 @@ def boost(
     *,
     validation: Rows | None = None,
     others: Sequence[Rows] = (),
+    steps: RoundSteps | None = None,
     first_round: int = 0,
     keep_on_interrupt: bool = False,
 ) -> Boosted:
     """Add trees round by round; with a validation set, until its loss has not fallen for `n_iter_no_change` rounds.
 
-    The figures of `others` are recorded, too.
+    The figures of `others` are recorded, too. `steps` is called before and after each round, and may end boosting.
     """
 
     def watch(given: Rows) -> EarlyStopping:
@@ -213,6 +225,8 @@ def boost(
     was_interrupted = False
     try:
         for number in range(first_round, first_round + n_rounds):
+            if steps is not None:
+                steps.begin()
             with defer_interrupts():
                 for trees, tree in zip(grown, rounds.add(number), strict=True):
                     trees.append(tree)
@@ -220,6 +234,9 @@ def boost(
                     rounds.booster.add_to(each.codes, each.scores)
                     each.record(plan.least_fall)
             tick(1, "" if stopping is None else stopping.progress_note)
+            if steps is not None and steps.end(plan, grown):
+                was_interrupted = True
+                break
             if stopping is not None and stopping.should_stop(plan.n_iter_no_change):
                 break
     except KeyboardInterrupt:
@@ -245,6 +262,7 @@ def boost_best(
     *,
     validation: Rows | None = None,
     others: Sequence[Rows] = (),
+    steps: RoundSteps | None = None,
     first_round: int = 0,
     keep_on_interrupt: bool = False,
 ) -> tuple[BoostPlan, Boosted]:
@@ -263,6 +281,7 @@ def boost_best(
                 tick,
                 validation=validation,
                 others=others,
+                steps=steps,
                 first_round=first_round,
                 keep_on_interrupt=keep_on_interrupt,
             )

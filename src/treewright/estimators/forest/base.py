@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -18,6 +19,7 @@ from treewright.estimators.base import (
     Training,
     predict_rows,
 )
+from treewright.estimators.callbacks import Steps, TakesCallbacks, followed
 from treewright.estimators.equivalents import our_value
 from treewright.estimators.forest.growth import (
     Bagging,
@@ -45,6 +47,7 @@ from treewright.estimators.single.base import specification
 from treewright.estimators.single.trees import DecisionTreeClassifier, DecisionTreeRegressor
 from treewright.runtime.forms import choose_compiled_form
 from treewright.runtime.progress import follow
+from treewright.table import Table
 from treewright.table.column import Column
 from treewright.tree import Target
 from treewright.tree.forest import Forest
@@ -72,7 +75,7 @@ MOST_DRAWS = 10_000
 _OPTIONAL = ("oob_score_", "oob_decision_function_", "oob_prediction_")
 
 
-class ForestLearner(CountedEnsemble, TableLearner):
+class ForestLearner(TakesCallbacks, CountedEnsemble, TableLearner):
     """Shared base of the forests; a forest adds its parameters and how its trees are drawn."""
 
     _random_cuts: ClassVar[bool]
@@ -96,6 +99,10 @@ class ForestLearner(CountedEnsemble, TableLearner):
             A row of weight 2 counts as two rows; one of weight 0 is left out. Weights that sum to 1 or less are
             fractions of the table, and are scaled to a mean of 1.
         """
+        with followed(self, X, y, sample_weight, name="tree") as steps:
+            return self._fit(X, y, sample_weight, steps)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, steps: Steps | None) -> Self:
         self._check_choices()
         if not self.warm_start:
             self.__dict__.pop("shape_", None)
@@ -124,9 +131,17 @@ class ForestLearner(CountedEnsemble, TableLearner):
         if earlier is not None and (earlier.columns != training.columns or earlier.target != training.target):
             raise ValueError(OTHER_TABLE)
         if forest is None or first < n_trees:
+
+            def grow(trees: Sequence[int]) -> Forest | TreeList:
+                return grow_trees(spec, training, binned, plan, trees, tick)
+
             with follow("growing trees", n_trees - first, self.progress) as tick:
-                grown = grow_trees(spec, training, binned, plan, range(first, n_trees), tick)
-            forest = grown if earlier is None else _joined(earlier, grown)
+                if steps is None:
+                    grown = grow(range(first, n_trees))
+                    forest = grown if earlier is None else _joined(earlier, grown)
+                else:
+                    forest = self._grow_in_steps(grow, earlier, range(first, n_trees), steps, table, training)
+            n_trees = len(forest)
         rows = training.values if binned is None else binned.codes_by_row
         out_of_bag = self._predict_out_of_bag(forest, rows, training, plan)
         self._keep_names(table)
@@ -139,6 +154,38 @@ class ForestLearner(CountedEnsemble, TableLearner):
         self.forest_ = forest
         self._keep_out_of_bag(out_of_bag, rows, training)
         return self
+
+    def _grow_in_steps(
+        self,
+        grow: Callable[[Sequence[int]], Forest | TreeList],
+        earlier: Forest | TreeList | None,
+        trees: Sequence[int],
+        steps: Steps,
+        table: Table,
+        training: Training,
+    ) -> Forest | TreeList:
+        """Grow the same trees one after the other, until a callback asks to stop."""
+        parts: list[Forest | TreeList] = [] if earlier is None else [earlier]
+
+        def attributes() -> dict[str, Any]:
+            forest = _join_all(parts)
+            return {"forest_": forest, "n_estimators_": len(forest), **self._described(table, training)}
+
+        for tree in trees:
+            steps.begin()
+            parts.append(grow(range(tree, tree + 1)))
+            if steps.end(attributes):
+                break
+        return _join_all(parts)
+
+    def _described(self, table: Table, training: Training) -> dict[str, Any]:
+        """The attributes beside the trees that prediction needs."""
+        described = copy(self)
+        described._keep_names(table)
+        described._keep_classes(training.classes)
+        names = ("classes_", "n_classes_", "feature_names_in_")
+        found = {name: value for name, value in vars(described).items() if name in names}
+        return {**found, "n_features_in_": len(table.columns)}
 
     def apply(self, X: Any) -> np.ndarray:
         """The node where each row ends in each tree, a column per tree, by its number in `estimators_[i].tree_`."""
@@ -547,6 +594,14 @@ def _joined(earlier: Forest | TreeList, later: Forest | TreeList) -> Forest | Tr
         if isinstance(earlier, Forest) and isinstance(later, Forest) and earlier.can_take(later):
             return earlier.with_more(later)
     raise ValueError(OTHER_TABLE)
+
+
+def _join_all(parts: Sequence[Forest | TreeList]) -> Forest | TreeList:
+    """All trees in one forest; halves are joined first, so that no tree is copied more than a few times."""
+    if len(parts) == 1:
+        return parts[0]
+    middle = len(parts) // 2
+    return _joined(_join_all(parts[:middle]), _join_all(parts[middle:]))
 
 
 def _in_all_rows(predictions: np.ndarray, training: Training) -> np.ndarray:

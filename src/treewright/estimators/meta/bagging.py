@@ -14,7 +14,7 @@ from sklearn.base import MetaEstimatorMixin, clone, is_classifier, is_regressor
 from sklearn.dummy import DummyClassifier
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.pipeline import Pipeline
-from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from treewright.engines.forest.engine import Bagging, bag_of_tree, seed_of_tree
@@ -28,7 +28,7 @@ from treewright.estimators.base import (
     read_table,
 )
 from treewright.estimators.forest.base import count_draws
-from treewright.estimators.meta.preparing import PreparedMember, prepared, takes_weights
+from treewright.estimators.meta.preparing import PreparedMember, prepared, takes_sparse, takes_weights
 from treewright.estimators.meta.routing import check_metadata, fit_router, route_to_member, take_metadata
 from treewright.estimators.parameter_docs import documented
 from treewright.estimators.parameters import check_progress, is_real, is_whole, parameter_error
@@ -288,7 +288,7 @@ class BaggingLearner(CountedEnsemble, MetaEstimatorMixin, TableLearner):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = get_tags(self._base()).input_tags.sparse
+        tags.input_tags.sparse = takes_sparse(self._base())
         return tags
 
     def _base(self) -> Any:
@@ -498,6 +498,18 @@ class BaggingClassifier(ClassPredictions, BaggingLearner):
         if not isinstance(self.voting, str) or self.voting not in ("soft", "hard"):
             raise parameter_error("voting", self.voting, "'soft' or 'hard'")
         return super()._check_parameters()
+
+    @available_if(lambda model: hasattr(model._base(), "decision_function"))
+    def decision_function(self, X: Any) -> np.ndarray:
+        """The mean of the members' decision functions, if they have one and were fitted to the same classes."""
+        check_is_fitted(self)
+        rows = self._open(X)
+        pairs = zip(self.estimators_, self.estimators_features_, strict=True)
+        scores = [
+            np.asarray(member.decision_function(for_member(member, take_columns(rows, places))))
+            for member, places in pairs
+        ]
+        return np.asarray(np.mean(scores, axis=0))
 
     def _choose(self, shares: np.ndarray) -> np.ndarray:
         """The predicted labels; with misclassification costs, those of the least expected cost."""

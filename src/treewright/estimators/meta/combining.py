@@ -15,14 +15,14 @@ from sklearn.kernel_approximation import Nystroem
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR
-from sklearn.utils import Bunch, _safe_indexing, get_tags
+from sklearn.utils import Bunch, _safe_indexing
 from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.validation import _check_feature_names_in
 
 from treewright.estimators.base import Ensemble
 from treewright.estimators.equivalents import NamesExplained
-from treewright.estimators.meta.preparing import PreparedMember, TablePreparer, prepared, takes_weights
+from treewright.estimators.meta.preparing import PreparedMember, TablePreparer, prepared, takes_sparse, takes_weights
 from treewright.estimators.meta.routing import check_metadata, fit_router, routes_metadata, take_metadata
 from treewright.estimators.parameters import check_progress, parameter_error
 from treewright.estimators.single import CARTClassifier, CARTRegressor
@@ -288,8 +288,9 @@ class Combination(NamesExplained, Ensemble, MetaEstimatorMixin, _BaseComposition
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
         tags.input_tags.string = True
-        members = [one for _, one in self.estimators or () if not _is_dropped(one)]
-        tags.input_tags.sparse = all(get_tags(one).input_tags.sparse for one in members)
+        given = self.estimators if isinstance(self.estimators, list | tuple) else ()
+        members = [pair[-1] for pair in given if isinstance(pair, list | tuple) and not _is_dropped(pair[-1])]
+        tags.input_tags.sparse = all(map(takes_sparse, members))
         return tags
 
 

@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
@@ -215,7 +216,12 @@ class PreparedMember(Pipeline):
         for _, step in self.steps[:-1]:
             X = step.fit_transform(X, y)
         self.steps[-1][1].fit(X, y, **options)
+        self._is_fitted = True
         return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether it is fitted; a model need not have an attribute that shows it."""
+        return "_is_fitted" in self.__dict__
 
     def get_metadata_routing(self) -> Any:
         """The metadata that the model requests."""
@@ -246,6 +252,17 @@ def reads_tables(estimator: Any) -> bool:
         return True
     inner = getattr(estimator, "estimator", None)
     return inner is not None and reads_tables(inner)
+
+
+def takes_sparse(estimator: Any) -> bool:
+    """Whether an estimator says that it takes sparse matrices.
+
+    >>> from sklearn.naive_bayes import GaussianNB, MultinomialNB
+    >>> takes_sparse(GaussianNB()), takes_sparse(MultinomialNB()), takes_sparse("no estimator")
+    (False, True, False)
+    """
+    is_tagged = hasattr(estimator, "__sklearn_tags__") and not isinstance(estimator, type)
+    return is_tagged and bool(get_tags(estimator).input_tags.sparse)
 
 
 def takes_weights(estimator: Any) -> bool:

@@ -83,10 +83,13 @@ class Stacking(TransformerMixin, Combination):
             router.add(final_estimator_=final, method_mapping=MethodMapping().add(caller="predict", callee="predict"))
         return router
 
-    def transform(self, X: Any) -> np.ndarray:
-        """The input of the final estimator: the predictions of the members, a column each."""
+    def transform(self, X: Any) -> Any:
+        """The input of the final estimator: the predictions of the members, a column each.
+
+        With `passthrough` the columns of the table follow; it is then sparse if the table is.
+        """
         check_is_fitted(self)
-        return np.asarray(self.ensemble_.transform(open_rows(X)))
+        return self.ensemble_.transform(open_rows(X))
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """The names of the columns of `transform`: the model's and the member's, and the number of the output."""
