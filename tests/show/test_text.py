@@ -8,12 +8,14 @@ from textwrap import dedent
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeClassifier
 
+from treewright import DecisionTreeRegressor, GradientBoostingRegressor, ObliviousTreeRegressor, RandomForestRegressor
 from treewright.show.text import draw, show
 from treewright.table.column import Column, Kind
 from treewright.tree import Target, Tree
@@ -197,3 +199,53 @@ def test_show_asks_to_fit_a_learner_first() -> None:
 def test_show_refuses_what_is_no_tree(model: Any, named: str) -> None:
     with pytest.raises(TypeError, match=f"needs a fitted treewright learner or a Tree, not {named}"):
         show(model)
+
+
+def named(words: str) -> set[str]:
+    """The categories that a test names."""
+    return set(words.split("{")[1].split("}")[0].split(", ")) if "{" in words else {words.split()[-1]}
+
+
+def check_that_named_categories_can_arrive(drawn: str, categories: str) -> None:
+    """Follow the lines of a drawn tree of one column, and the categories that are left on each path."""
+    path: list[set[str]] = [set(categories)]
+    n_below = 0
+    for line in drawn.split("\n\n")[0].splitlines():
+        depth = line.count("|   ")
+        words = line.replace("|   ", "").split(":")[0]
+        left = path[depth]
+        inside = named(words)
+        if left & inside:
+            assert inside <= left, drawn
+            n_below += depth > 0
+        excludes = " not in " in words or " != " in words
+        path[depth + 1 :] = [left - inside if excludes else left & inside]
+    assert n_below > 0
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_only_categories_are_named_that_can_arrive(seed: int) -> None:
+    draws = np.random.default_rng(seed)
+    categories = "abcdefghij"
+    table = {"c": draws.choice(list(categories), 120).tolist()}
+    y = draws.normal(size=10)[[categories.index(category) for category in table["c"]]]
+    forest = RandomForestRegressor(n_estimators=3, random_state=seed).fit(table, y)
+    boosted = GradientBoostingRegressor(n_estimators=2, min_samples_leaf=1, random_state=seed).fit(table, y)
+    oblivious = ObliviousTreeRegressor(max_depth=3).fit(table, y)
+    single = DecisionTreeRegressor(max_depth=4).fit(table, y)
+    for tree in (
+        *(member.tree_ for member in forest.estimators_),
+        boosted.forests_[0][0],
+        oblivious.tree_,
+        single.tree_,
+    ):
+        drawn = draw(tree, max_categories=None)
+        check_that_named_categories_can_arrive(drawn, categories)
+        tests = [words.split(":")[0].replace("|   ", "") for words in drawn.split("\n\n")[0].splitlines()]
+        waiting = [*tree.to_dict()["branches"]]
+        described = []
+        while waiting:
+            branch = waiting.pop(0)
+            described.append(branch["test"])
+            waiting = [*branch.get("branches", []), *waiting]
+        assert described == tests

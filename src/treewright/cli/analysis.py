@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,6 +15,7 @@ from treewright.insight.columns import ColumnSummaries, find_missing, summarise_
 from treewright.insight.cross_validation import CrossValidation, Folds, cross_validate, split_folds
 from treewright.insight.task import Task, check_task, labels_without_points, task_of_column
 from treewright.table import Frame, Table, read_frame
+from treewright.table.identifiers import IdentifierWarning
 
 # With fewer rows, every member may have been fitted to all of them.
 ROWS_TO_LEAVE_OUT = 10
@@ -75,6 +77,7 @@ def prepare(frame: Frame, options: FitOptions) -> PreparedFit:
     if model == "id3":
         _refuse_numbers(table)
     columns = summarise_columns(table)
+    warnings.simplefilter("ignore", IdentifierWarning)  # the report has a remark on these columns
     if "categorical_features" in learner.get_params(deep=False):
         learner.set_params(categorical_features=_text_columns(X, table) or None)
     else:

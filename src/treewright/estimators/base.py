@@ -26,6 +26,7 @@ from treewright.table import (
     target_name,
 )
 from treewright.table.column import Column
+from treewright.table.identifiers import warn_of_identifiers
 from treewright.table.sparse import SparseValues, in_full
 from treewright.tree import Target
 
@@ -160,6 +161,7 @@ class TableLearner(NamesExplained, BaseEstimator):
         return values
 
     def _read_training(self, table: Table, y: Any, sample_weight: Any) -> Training:
+        warn_of_identifiers(table.columns, table.values, stacklevel=3)
         targets, classes, declared = self._read_target(y)
         target = Target(target_name(y), declared)
         n_rows = len(table.values)

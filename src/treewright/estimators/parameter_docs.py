@@ -113,15 +113,19 @@ criterion [oblivious classes] : {"gini", "information_gain", "error"}
     How a split is rated, summed over all nodes of the level.
 criterion [oblivious numbers] : {"squared_error", "poisson"}
     How a split is rated, summed over all nodes of the level. "poisson" is for counts.
-categorical : {"subset", "multiway", "one_vs_rest"}
+categorical : {"subset", "multiway", "one_vs_rest", "best_subset"}
     How a categorical column is split: into the two best groups of categories, into one branch per category as in ID3,
-    or into one category and all others. "multiway" is easy to read where there are few categories.
-categorical [oblivious classes] : {"subset", "one_vs_rest"}
+    or into one category and all others. "multiway" is easy to read where there are few categories. Above twelve
+    categories "subset" and "multiway" count only the gain that is not expected by chance; "best_subset" counts all, as
+    in rpart.
+categorical [oblivious classes] : {"subset", "one_vs_rest", "best_subset"}
     How a categorical column is split: into two groups of categories in the order of the last class's fraction, or into
-    one category and all others.
-categorical [oblivious numbers] : {"subset", "one_vs_rest"}
+    one category and all others. Above twelve categories "subset" counts only the gain that is not expected by chance;
+    "best_subset" counts all.
+categorical [oblivious numbers] : {"subset", "one_vs_rest", "best_subset"}
     How a categorical column is split: into two groups of categories in the order of their mean targets, or into one
-    category and all others.
+    category and all others. Above twelve categories "subset" counts only the gain that is not expected by chance;
+    "best_subset" counts all.
 candidates [classes] : "midpoints", "class_boundaries", ("bins", k) or ("step", width)
     Candidate thresholds of a numeric column: the midpoints of all neighbouring values; only those where the class
     changes, which are fewer and give the same tree; the limits of k bins of about equal size; or the multiples of a

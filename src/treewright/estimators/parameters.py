@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 CLASS_CRITERIA = criteria_of(classes=True)
 NUMBER_CRITERIA = criteria_of(classes=False)
-CATEGORICAL = ("subset", "multiway", "one_vs_rest")
+CATEGORICAL = ("subset", "multiway", "one_vs_rest", "best_subset")
 
 # What becomes of missing values.
 MISSING = tuple(STRATEGIES)
@@ -47,6 +47,8 @@ class Plan:
         Whether to choose splits by all of C4.5's rules.
     oblivious : bool, default=False
         Whether all nodes of a level ask the same question.
+    textbook : bool, default=False
+        Whether splits of many categories are rated as in textbooks, including the gain that categories have by chance.
 
     >>> Plan(max_depth=3, min_samples_leaf=0.05).recipe(n_rows=100, n_columns=4).min_samples_leaf
     5
@@ -68,6 +70,7 @@ class Plan:
     max_p_value: float = 1.0
     quinlan: bool = False
     oblivious: bool = False
+    textbook: bool = False
 
     @property
     def grid(self) -> Grid:
@@ -84,6 +87,12 @@ class Plan:
         """Whether the seed can make a difference."""
         return self.splitter != "best" or self.max_features is not None
 
+    @property
+    def adjusts(self) -> bool:
+        """Whether splits of many categories are rated without the gain that these have by chance."""
+        searches = self.categorical in ("subset", "multiway") and self.splitter != "random"
+        return searches and not (self.quinlan or self.textbook)
+
     def recipe(self, n_rows: int, n_columns: int, total_weight: float = 0.0) -> Recipe:
         """The recipe for a table of this size, whose rows weigh so much in all."""
         # Imported here because only growing needs them.
@@ -94,6 +103,7 @@ class Plan:
             "multiway": layout.MULTIWAY,
             "subset": layout.SUBSET,
             "one_vs_rest": layout.ONE_VS_REST,
+            "best_subset": layout.SUBSET,
         }
         among = self.splitter[1] if isinstance(self.splitter, tuple) else 1
         return Recipe(
@@ -114,6 +124,7 @@ class Plan:
             strategy=int(self.strategy.code),
             max_p_value=self.max_p_value,
             own=0 if isinstance(self.criterion, str) else self.criterion,
+            adjusts=self.adjusts,
         )
 
 
@@ -185,7 +196,7 @@ def _check_arguments(criterion: Callable[..., Any], *, of_classes: bool) -> None
 
 
 def _check_oblivious(plan: Plan) -> None:
-    _check_choice("categorical", plan.categorical, ("subset", "one_vs_rest"))
+    _check_choice("categorical", plan.categorical, ("subset", "one_vs_rest", "best_subset"))
     if plan.max_depth is None or plan.max_depth > MOST_LEVELS:
         raise parameter_error(
             "max_depth",

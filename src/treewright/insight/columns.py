@@ -9,12 +9,10 @@ from typing import Any, overload
 import numpy as np
 
 from treewright.insight.text_table import write_table, write_values
-from treewright.table import Column, Frame, Kind, Table, Unit, read_frame
+from treewright.table import Column, Frame, Table, Unit, read_frame
 from treewright.table.categories import is_missing
 from treewright.table.frame import ColumnList
-
-# In fewer rows all values may differ by chance.
-LEAST_ROWS_OF_AN_ID = 8
+from treewright.table.identifiers import COUNTS, DIFFERS, counts_rows, identifies_rows
 
 WIDEST_VALUES = 46
 
@@ -168,9 +166,6 @@ def _oddity(column: Column, known: np.ndarray, distinct: int) -> str:
         return "has no values at all"
     if distinct == 1:
         return "has the same value in every row that has one"
-    if len(known) < LEAST_ROWS_OF_AN_ID or distinct < len(known):
-        return ""
-    if column.kind is Kind.CATEGORICAL:
-        return "differs in every row, as a name or number of the row does"
-    is_count = column.is_numeric and column.unit is Unit.PLAIN and bool((np.diff(known) == 1.0).all())
-    return "counts the rows" if is_count else ""
+    if identifies_rows(column, known):
+        return DIFFERS
+    return COUNTS if counts_rows(column, known) else ""

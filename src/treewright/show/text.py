@@ -8,6 +8,7 @@ from typing import Any, TextIO
 import numpy as np
 
 from treewright.tree import Node, SplitKind, Tree
+from treewright.tree.tree import Arriving
 
 
 def show(
@@ -121,26 +122,30 @@ def _lines(tree: Tree, max_depth: int | None, max_categories: int | None, missin
     """One line per branch in reading order; walks a list of its own, so any depth of tree can be drawn."""
     deepest = tree.depth if max_depth is None else max_depth
     leaves_below = _leaves_below(tree)
-    waiting = [(tree.root, "")]
+    nothing: Arriving = {}
+    waiting = [(tree.root, "", nothing)]
     while waiting:
-        node, branch = waiting.pop()
+        node, branch, arriving = waiting.pop()
         cut = not node.is_leaf and node.depth >= deepest
         ending = f": ... ({leaves_below[node.index]} leaves)" if cut else f": {node}" if node.is_leaf else ""
         if branch or ending:
             yield "|   " * (node.depth - 1) + branch + ending
         if not cut:
-            waiting += reversed(list(_branches(node, max_categories, missing)))
+            waiting += reversed(list(_branches(node, arriving, max_categories, missing)))
 
 
-def _branches(node: Node, max_categories: int | None, missing: bool) -> Iterator[tuple[Node, str]]:
-    """The children of a node with the words of the branch to each."""
-    for branch, (test, child) in enumerate(zip(node.tests, node.children, strict=True)):
+def _branches(
+    node: Node, arriving: Arriving, max_categories: int | None, missing: bool
+) -> Iterator[tuple[Node, str, Arriving]]:
+    """The children of a node with the words of the branch to each, and the categories that can arrive there."""
+    branches = zip(node.tests_of(arriving), node.children, node.arriving_below(arriving), strict=True)
+    for branch, (test, child, remaining) in enumerate(branches):
         words = f"{test.column.name} {test.relation} {test.write_operand(max_categories)}".rstrip()
         if missing and node.missing_branch < 0:
             words += f" (and {child.share:.2g} of missing)"
         elif missing and branch == node.missing_branch and test.relation != "is missing":
             words += " (or missing)"
-        yield child, words
+        yield child, words, remaining
 
 
 def _leaves_below(tree: Tree) -> np.ndarray:

@@ -30,6 +30,11 @@ def grow(
     **options: Any,
 ) -> Tree:
     """Grow a tree; `options` are those of `engines.exact.engine.grow_tree`."""
+    from treewright.engines.exact.category_order import orders_by_value, restore_categories, sort_categories
+
+    # In C4.5 ties are decided by the order of the column, as in Weka.
+    orders = {} if recipe.quinlan else orders_by_value(columns)
+    values = sort_categories(values, orders)
     if oblivious:
         from treewright.engines.exact.oblivious import grow_oblivious
 
@@ -38,6 +43,7 @@ def grow(
         from treewright.engines.exact.engine import grow_tree
 
         grown = grow_tree(columns, values, recipe=recipe, rows_of_file=rows_of_file, **options)
+    grown = restore_categories(grown, orders)
     arrays = {field.name: getattr(grown, field.name) for field in fields(grown)}
     found = arrays.pop("surrogates")
     if found is not None:

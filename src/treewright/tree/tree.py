@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from enum import IntEnum
 from functools import cached_property
@@ -349,6 +349,10 @@ class Tree(ScikitNames):
         return replace(self, **arrays)
 
 
+# By column: the categories that the splits above a node let pass. Columns that they do not test are left out.
+Arriving = Mapping[int, frozenset[int]]
+
+
 @dataclass(frozen=True)
 class Node:
     """One node of a tree, described with the user's column names and categories."""
@@ -463,9 +467,28 @@ class Node:
         inside = self.tree.category_set(self.index)
         if not inside and self.missing_branch == 0:
             return Test(column, "is missing", ()), Test(column, "is known", ())
-        if len(inside) == 1:
-            return Test(column, "=", inside), Test(column, "!=", inside)
-        return Test(column, "in", inside), Test(column, "not in", inside)
+        return _set_tests(column, inside)
+
+    def tests_of(self, arriving: Arriving) -> tuple[Test, ...]:
+        """The condition of each branch, without the categories that the splits above have excluded."""
+        left = arriving.get(int(self.tree.column[self.index]))
+        if left is None or self.kind is not SplitKind.SUBSET:
+            return self.tests
+        inside = tuple(code for code in self.tree.category_set(self.index) if code in left)
+        return _set_tests(self.tests[0].column, inside) if inside else self.tests
+
+    def arriving_below(self, arriving: Arriving) -> list[Arriving]:
+        """The categories that can arrive at each child, given those that can arrive here."""
+        place, column = int(self.tree.column[self.index]), self.column
+        if column is None or self.kind is SplitKind.THRESHOLD:
+            return [arriving] * int(self.tree.n_children[self.index])
+        left = arriving.get(place, frozenset(range(len(column.categories))))
+        if self.kind is SplitKind.MULTIWAY:
+            sets = [left & {code} for code in range(int(self.tree.n_children[self.index]))]
+        else:
+            inside = left & frozenset(self.tree.category_set(self.index))
+            sets = [inside, left - inside]
+        return [{**arriving, place: remaining} for remaining in sets]
 
     @property
     def surrogates(self) -> tuple[Surrogate, ...]:
@@ -501,17 +524,19 @@ class Node:
     def to_dict(self) -> dict[str, Any]:
         """Return this node and all nodes below it as nested plain Python values."""
         described = self._describe()
-        waiting = [(self, described)]  # an explicit stack: a deep tree would exhaust Python's call stack
+        nothing: Arriving = {}
+        waiting = [(self, described, nothing)]  # an explicit stack: a deep tree would exhaust Python's call stack
         while waiting:
-            node, description = waiting.pop()
-            for branch, (test, child) in enumerate(zip(node.tests, node.children, strict=True)):
+            node, description, arriving = waiting.pop()
+            branches = zip(node.tests_of(arriving), node.children, node.arriving_below(arriving), strict=True)
+            for branch, (test, child, remaining) in enumerate(branches):
                 below = {
                     "test": str(test),
                     "missing_goes_here": child.share if node.missing_branch < 0 else branch == node.missing_branch,
                     **child._describe(),
                 }
                 description["branches"].append(below)
-                waiting.append((child, below))
+                waiting.append((child, below, remaining))
         return described
 
     def _describe(self) -> dict[str, Any]:
@@ -541,6 +566,12 @@ class Node:
         if self.column is not None:
             return self.column.name
         return write_leaf(self.tree.target, self.prediction, self.weight, self.errors)
+
+
+def _set_tests(column: Column, inside: tuple[int, ...]) -> tuple[Test, Test]:
+    if len(inside) == 1:
+        return Test(column, "=", inside), Test(column, "!=", inside)
+    return Test(column, "in", inside), Test(column, "not in", inside)
 
 
 def write_leaf(target: Target, prediction: Any, weight: float, errors: float) -> str:

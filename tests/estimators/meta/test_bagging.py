@@ -505,10 +505,12 @@ def test_members_can_be_asked_by_themselves():
 
 def test_trees_prune_themselves_in_a_bag():
     frame, y, _ = mixed_table(150)
-    full = BaggingClassifier(n_estimators=3, random_state=0).fit(frame, y)
-    pruned = BaggingClassifier(CARTClassifier(), n_estimators=3, random_state=0).fit(frame, y)
-    for small, large in zip(pruned.estimators_, full.estimators_, strict=True):
-        assert small.tree_.n_leaves < large.tree_.n_leaves
+    full = BaggingClassifier(n_estimators=5, random_state=0).fit(frame, y)
+    pruned = BaggingClassifier(CARTClassifier(), n_estimators=5, random_state=0).fit(frame, y)
+    leaves = [[member.tree_.n_leaves for member in model.estimators_] for model in (pruned, full)]
+    # Cross-validation may keep a whole tree.
+    assert all(small <= large for small, large in zip(*leaves, strict=True))
+    assert sum(leaves[0]) < 0.8 * sum(leaves[1])
 
 
 def test_importances_are_those_of_the_members_by_column():

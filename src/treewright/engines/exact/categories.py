@@ -9,6 +9,7 @@ import numpy as np
 
 from treewright.encoding.keys import code_of, row_of
 from treewright.engines.bits import NO, NONE, ONE, YES, ZERO, clear
+from treewright.engines.chance import chance_share
 from treewright.engines.criteria import ORDERED, OWN, split_bits
 from treewright.engines.exact.impurity import impurity_of_classes
 from treewright.engines.exact.layout import CLOSE, MULTIWAY, MULTIWAY_SPLIT, ONE_VS_REST, SUBSET, label_of
@@ -346,6 +347,34 @@ def spread_missing(work, n_groups):
 
 
 @kernel
+def chance_gain(work, n_groups, column):
+    """Compute the gain that the categories of this column have by chance, 0 if it has few."""
+    if not work.adjusted[column]:
+        return 0.0
+    return class_spread(work) * chance_share(n_groups, work.hi - work.lo - work.n_missing)
+
+
+@kernel
+def gains_only_by_chance(work, n_groups, column):
+    """Do the categories of this column explain everything by chance, so that no split can be better?"""
+    return work.adjusted[column] and chance_share(n_groups, work.hi - work.lo - work.n_missing) >= 1.0
+
+
+@kernel
+def class_spread(work):
+    """Compute the gain of a split into pure branches, whose impurity is 0 but for a function of the user."""
+    if work.criterion != OWN:
+        return work.base
+    clear(work.first, work.n_classes)
+    pure = 0.0
+    for k in range(work.n_classes):
+        work.first[k] = work.known[k]
+        pure += impurity_of_classes(work, work.first, work.known[k])
+        work.first[k] = 0.0
+    return max(work.base - pure, 0.0)
+
+
+@kernel
 def search_categories(work, n_groups, column):
     """Rate the splits of a categorical column that the recipe allows."""
     if missing_as_group(work) and n_groups > 0:
@@ -354,7 +383,10 @@ def search_categories(work, n_groups, column):
         return
     begin_sides(work, n_groups)
     if n_groups > 1:
-        rate_categories(work, n_groups, column)
+        work.chance = chance_gain(work, n_groups, column)
+        if not gains_only_by_chance(work, n_groups, column):
+            rate_categories(work, n_groups, column)
+        work.chance = 0.0
     if n_groups == 1 or not work.random_cuts:
         rate_missing_apart(work, column)
 

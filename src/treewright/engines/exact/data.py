@@ -8,6 +8,7 @@ import numpy as np
 
 from treewright.encoding.keys import MAX_PACKED_CLASSES
 from treewright.encoding.ranks import Grid, rank_table
+from treewright.engines.chance import has_many_categories
 from treewright.engines.exact.workspace import Data
 from treewright.runtime.forms import Run
 from treewright.table.column import Column
@@ -29,11 +30,13 @@ def make_data(
     all_sorted: bool = False,
     spreads: bool = False,
     rows_of_file: int | None = None,
+    adjusts: bool = False,
 ) -> Data:
     """Rank the columns of a table, and add its target (`labels` or `numbers`) and weights.
 
     If values are missing and the recipe `spreads` such rows, each row has a share, and a weight that changes from node
-    to node. `rows_of_file` is the size of the table that contains the rows.
+    to node. `rows_of_file` is the size of the table that contains the rows. If the recipe `adjusts`, splits of many
+    categories are rated without the gain that these have by chance.
     """
     n_rows = len(values)
     ranked = rank_table(
@@ -50,6 +53,7 @@ def make_data(
     return Data(
         **ranked._asdict(),
         in_average=_counts_in_average(columns, rows_of_file or n_rows),
+        adjusted=has_many_categories(columns, values) if adjusts else np.zeros(len(columns), dtype=bool),
         rows=np.arange(n_rows, dtype=np.uint32),
         shares=np.ones(n_rows if divides else 0),
         full_weights=weights,

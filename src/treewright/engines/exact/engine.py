@@ -118,6 +118,7 @@ def grow_tree(
         n_threads=n_threads,
         spreads=bool(SPREADS[recipe.strategy]),
         rows_of_file=rows_of_file,
+        adjusts=recipe.adjusts,
     )
     try:
         subtrees = grow_subtrees(run, data, recipe, seed, n_threads)
@@ -243,7 +244,7 @@ def join_subtrees(attached_to: list[int], subtrees: list[Subtree]) -> Subtree:
 
 def number_level_by_level(tree: Subtree, data: Data) -> GrownTree:
     """Number the nodes level by level, which does not depend on how the tree was divided during growth."""
-    order = _level_order(tree.first_child, tree.n_children)
+    order = level_order(tree.first_child, tree.n_children)
     place = np.empty(len(tree.kind), dtype=np.int32)
     place[order] = np.arange(len(order))
     n_children, column = tree.n_children[order], tree.column[order]
@@ -332,7 +333,7 @@ def _counts_within(lengths: np.ndarray) -> np.ndarray:
     return np.arange(int(lengths.sum())) - np.repeat(ends - lengths, lengths)
 
 
-def _level_order(first_child: np.ndarray, n_children: np.ndarray) -> np.ndarray:
+def level_order(first_child: np.ndarray, n_children: np.ndarray) -> np.ndarray:
     """Return the nodes that can be reached from the root, level by level."""
     levels = [np.zeros(1, dtype=np.int64)]
     while len(levels[-1]):

@@ -70,7 +70,7 @@ def impurity_of_classes(work, counts, total):
     """Compute the weighted impurity of a set with these class weights."""
     if work.criterion == OWN:
         return total * evaluate_once(work, counts) if total > 0.0 else 0.0
-    return class_impurity(counts, total, work.criterion)
+    return class_impurity(counts[: work.n_classes], total, work.criterion)
 
 
 @kernel

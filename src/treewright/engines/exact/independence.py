@@ -54,7 +54,7 @@ def chance_of_more(statistic, freedom):
 @kernel
 def chance_of_split(work, node):
     """Compute the p-value of Pearson's test for a node with marked branches; rows for all branches are excluded."""
-    n_children, n_classes = np.int64(work.node_n_children[node]), work.n_classes
+    n_children, n_classes = np.int64(work.node_n_children[node]), work.all_classes
     many = work.node_kind[node] == MULTIWAY_SPLIT
     known, weights = work.known, work.branch_weight
     clear(known, n_classes)

@@ -28,6 +28,9 @@ MULTIWAY_SPLIT = np.int64(3)
 LINE = 512
 MOST_FIGURES = 4096
 
+# With more classes than this, those that occur at a node are numbered anew, so that no loop visits the others.
+MANY_CLASSES = 16
+
 # Weka's tolerance for equality in C4.5, where fractions of rows have rounding errors.
 CLOSE = 1e-6
 
@@ -38,9 +41,11 @@ TIE = 1e-13
 @kernel
 def label_of(key, work):
     """Return the class of a key's row, which is in the key itself unless there are too many classes."""
-    if work.n_classes <= MAX_PACKED_CLASSES:
-        return np.int64(key & CLASS_MASK)
-    return np.int64(work.classes[row_of(key)])
+    if work.all_classes <= MAX_PACKED_CLASSES:
+        label = np.int64(key & CLASS_MASK)
+    else:
+        label = np.int64(work.classes[row_of(key)])
+    return work.class_place[label] if work.gathers else label
 
 
 # A category set of the finished tree starts with a word for its form. After this word there is one bit per category.

@@ -13,6 +13,7 @@ import numpy as np
 
 from treewright.encoding.keys import CODE_SHIFT, row_of
 from treewright.engines.bits import NONE, ZERO, clear
+from treewright.engines.chance import chance_share
 from treewright.engines.criteria import POISSON, SQUARED_ERROR, class_impurity, moments_impurity
 from treewright.engines.exact.layout import ONE_VS_REST, TIE
 from treewright.engines.exact.level_surrogates import rows_of
@@ -245,7 +246,7 @@ def best_level_split(
     best = None
     tie = TIE_OF_LEVEL * float(level.spread.sum())
     for split in run_parallel(search, range(len(data.n_codes)), n_threads):
-        if split is not None and (best is None or split.impurity < best.impurity - tie):
+        if split is not None and (best is None or split.impurity + split.chance < best.impurity + best.chance - tie):
             best = split
     return best
 
@@ -337,7 +338,17 @@ def best_cut(run: Run, data: Data, entries: Entries, level: Level, recipe: Recip
         impurity += float(level.spread.sum())
     if learned and at == groups.n_cuts:
         return _missing_apart(data, column, impurity)
-    return _level_split(data, groups, column, at, impurity, int(missing_to[at]))
+    chance = _chance_gain(data, level, groups, column)
+    if chance > 0.0 and float(level.spread.sum()) - impurity <= chance + tie:
+        return None
+    return replace(_level_split(data, groups, column, at, impurity, int(missing_to[at])), chance=chance)
+
+
+def _chance_gain(data: Data, level: Level, groups: Groups, column: int) -> float:
+    """Return the gain that the categories of a column have by chance; they have one order in the whole level."""
+    if not data.adjusted[column]:
+        return 0.0
+    return float(level.spread.sum() * chance_share(len(groups.codes), groups.starts[-1]))
 
 
 def _level_split(data: Data, groups: Groups, column: int, at: int, impurity: float, missing_to: int) -> LevelSplit:

@@ -52,6 +52,7 @@ class LevelSplit:
     cut: int  # of a numeric column: the last code on the first side
     first: np.ndarray  # of a categorical column: is each code on the first side? The last entry is for missing values
     missing_to: int  # the side of missing values, if the level decides it
+    chance: float = 0.0  # the gain that the column's categories have by chance, if its splits are adjusted
     missing_apart: bool = False  # whether the split is that of known from missing values
 
 

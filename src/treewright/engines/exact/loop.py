@@ -6,7 +6,7 @@ import numpy as np
 
 from treewright.encoding.midpoints import midpoint
 from treewright.engines.bits import ZERO, has_bit
-from treewright.engines.criteria import ABSOLUTE_ERROR, POISSON
+from treewright.engines.criteria import ABSOLUTE_ERROR, OWN, POISSON
 from treewright.engines.exact.absolute import prepare_medians
 from treewright.engines.exact.impurity import has_refused
 from treewright.engines.exact.independence import chance_of_split
@@ -14,6 +14,7 @@ from treewright.engines.exact.layout import (
     BIT_SET,
     CLOSE,
     LEAF_NODE,
+    MANY_CLASSES,
     MOST_SURROGATES,
     MULTIWAY,
     MULTIWAY_SPLIT,
@@ -79,6 +80,34 @@ def rows_in(work, lo, hi):
 
 
 @kernel
+def gather_classes(work, node):
+    """Set the class weights of a node; if there are many classes, those that occur are numbered anew, in order.
+
+    There are at least three of them, because the loops for two classes read the classes themselves. A function of the
+    user gets the weights of all classes.
+    """
+    totals, distribution = work.totals, work.node_distribution
+    work.n_classes = work.all_classes
+    work.gathers = work.all_classes > MANY_CLASSES and work.criterion != OWN
+    if not work.gathers:
+        for k in range(work.n_classes):
+            totals[k] = distribution[node, k]
+        return
+    rows, labels, classes, place, n_present = work.rows, work.labels, work.classes, work.class_place, ZERO
+    for k in range(work.all_classes):
+        place[k] = n_present
+        if distribution[node, k] > 0.0:
+            totals[n_present] = distribution[node, k]
+            n_present += 1
+    while n_present < 3:
+        totals[n_present] = 0.0
+        n_present += 1
+    work.n_classes = n_present
+    for i in range(np.uint64(work.lo), np.uint64(work.hi)):
+        labels[i] = np.uint16(place[classes[rows[i]]])
+
+
+@kernel
 def enter_node(work, node, numbers):
     """Make a measured node the current one of the search."""
     lo, hi = work.node_lo[node], work.node_hi[node]
@@ -89,8 +118,7 @@ def enter_node(work, node, numbers):
     work.mean = work.node_mean[node]
     work.min_leaf_weight = 0.0
     if numbers is None:
-        for k in range(work.n_classes):
-            work.totals[k] = work.node_distribution[node, k]
+        gather_classes(work, node)
         return
     if work.criterion == ABSOLUTE_ERROR:
         prepare_medians(work, lo, hi)

@@ -10,6 +10,7 @@ import numpy as np
 
 from treewright.encoding.keys import code_of, row_of
 from treewright.engines.bits import NO, NONE, ONE, TWO, YES, ZERO, clear
+from treewright.engines.chance import chance_share
 from treewright.engines.criteria import (
     ABSOLUTE_ERROR,
     ORDERED,
@@ -24,12 +25,13 @@ from treewright.engines.exact.categories import (
     choose_bits,
     choose_first,
     enough_branches,
+    gains_only_by_chance,
     heaviest_group,
     keep_multiway,
     missing_as_group,
     sort_groups,
 )
-from treewright.engines.exact.impurity import impurity_of_moments
+from treewright.engines.exact.impurity import has_refused, impurity_of_moments
 from treewright.engines.exact.layout import MULTIWAY, ONE_VS_REST
 from treewright.engines.exact.many_cuts import NO_ROWS, measure_sides, queue_side
 from treewright.engines.exact.slots import keep_cut, keep_missing_apart, keep_subset, slot_floor, tie_width
@@ -403,7 +405,7 @@ def rate_moments(work, keys, n_groups, column, chosen, others, chosen_rows, ligh
                 gain, balance, to_chosen = gains, min(n_chosen, n_others), with_chosen
     if balance < work.min_samples_leaf or gain == -np.inf:
         return
-    keep_subset(work, n_groups, gain, gain, column, to_chosen, lighter_first, balance)
+    keep_subset(work, n_groups, gain - work.chance, gain, column, to_chosen, lighter_first, balance)
 
 
 @kernel
@@ -510,7 +512,7 @@ def sweep_number_subsets(work, keys, n_groups, column):
             best, best_is_allowed = gain, allowed
         # Poisson forbids a side of zeros, however good. The best of the other splits is then perhaps not in the order.
         no_rate = no_rate or gain == -np.inf
-        if allowed and work.among > 1 and gain > slot_floor(work):
+        if allowed and work.among > 1 and gain - work.chance > slot_floor(work):
             choose_first(work, n_groups, j + 1)
             rate_chosen_numbers(work, keys, n_groups, column, YES)
         elif allowed and work.among == 1 and gain > floor:
@@ -540,6 +542,34 @@ def search_number_subsets(work, keys, n_groups, column):
 
 
 @kernel
+def chance_number_gain(work, keys, n_groups, column):
+    """Compute the gain that the categories of this column have by chance, 0 if it has few."""
+    if not work.adjusted[column]:
+        return 0.0
+    n_rows = len(keys) - work.n_missing
+    return number_spread(work, keys, n_rows) * chance_share(n_groups, n_rows)
+
+
+@kernel
+def number_spread(work, keys, n_rows):
+    """Compute the gain of a split into single rows, whose impurity is 0 but for a function of the user."""
+    if work.criterion == POISSON:
+        return work.spread
+    if work.criterion != OWN:
+        return work.base
+    refused = work.own_workspace[len(work.own_workspace) // 2]
+    pure = 0.0
+    for i in range(n_rows):
+        row = row_of(keys[i])
+        pure += impurity_of_moments(work, work.weights[row], work.numbers[row], 0.0)
+    if has_refused(work) and refused == 0.0:
+        # A function that has no result for one row is only an error if a leaf can have one row.
+        work.own_workspace[len(work.own_workspace) // 2] = 0.0
+        return max(work.base, 0.0)
+    return max(work.base - pure, 0.0)
+
+
+@kernel
 def search_number_categories(work, keys, n_groups, column):
     """Rate the splits of a categorical column that the recipe allows."""
     if missing_as_group(work):
@@ -548,7 +578,10 @@ def search_number_categories(work, keys, n_groups, column):
         return
     begin_groups(work, keys, n_groups)
     if n_groups > 1:
-        rate_number_categories(work, keys, n_groups, column)
+        work.chance = chance_number_gain(work, keys, n_groups, column)
+        if not gains_only_by_chance(work, n_groups, column):
+            rate_number_categories(work, keys, n_groups, column)
+        work.chance = 0.0
     if n_groups == 1 or not work.random_cuts:
         rate_missing_apart_numbers(work, keys, n_groups, column)
 

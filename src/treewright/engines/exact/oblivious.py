@@ -55,6 +55,7 @@ def grow_oblivious(
         grid=grid,
         all_sorted=True,
         n_threads=n_threads,
+        adjusts=recipe.adjusts,
     )
     every_row = np.arange(len(data.rows))
     entries = Entries.of(every_row, np.zeros(len(data.rows), np.int64), data.weights, len(data.rows))

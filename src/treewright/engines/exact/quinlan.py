@@ -42,7 +42,7 @@ def known_weight(work, column):
 @kernel
 def least_side(work, known):
     """Return the least weight on each side of a threshold: a tenth of the average class, from M up to 25."""
-    least = 0.1 * known / work.n_classes
+    least = 0.1 * known / work.all_classes
     if least <= work.min_samples_leaf:
         return np.float64(work.min_samples_leaf)
     return min(least, 25.0)

@@ -16,9 +16,11 @@ from treewright.engines.exact.layout import CLOSE, TIE
 from treewright.engines.exact.many_cuts import (
     all_differ,
     rates_many_cuts,
+    rates_roughly,
     scan_counts_many,
     scan_keys_many,
     scan_keys_moments,
+    scan_keys_roughly,
 )
 from treewright.engines.exact.numbers import (
     group_numbers,
@@ -53,6 +55,7 @@ def measure_classes(work, lo, hi):
     Returns its weight, its weighted impurity, and whether it is pure.
     """
     rows, labels, classes, weights, totals = work.rows, work.labels, work.classes, work.weights, work.totals
+    work.n_classes = work.all_classes
     clear(totals, work.n_classes)
     for i in range(np.uint64(lo), np.uint64(hi)):
         row = rows[i]
@@ -212,11 +215,13 @@ def sort_narrow(work, column):
     keys, rows, labels, starts = work.sorted_keys, work.rows, work.labels, work.code_starts
     line = work.codes[column]
     lo, hi = work.lo, work.hi
-    pack = 0 < work.n_classes <= MAX_PACKED_CLASSES
+    pack = 0 < work.all_classes <= MAX_PACKED_CLASSES
+    gathers, classes = work.gathers, work.classes
     if hi - lo <= MAX_INSERTION:
         for i in range(hi - lo):
             row = rows[lo + i]
-            key = make_key(line[row], row, labels[lo + i] if pack else np.uint16(0))
+            label = classes[row] if pack and gathers else labels[lo + i] if pack else np.uint16(0)
+            key = make_key(line[row], row, label)
             j = i
             while j > 0 and keys[j - 1] > key:
                 keys[j] = keys[j - 1]
@@ -233,7 +238,8 @@ def sort_narrow(work, column):
     for i in range(lo, hi):
         row = rows[i]
         code = line[row]
-        keys[starts[code]] = make_key(code, row, labels[i] if pack else np.uint16(0))
+        label = classes[row] if pack and gathers else labels[i] if pack else np.uint16(0)
+        keys[starts[code]] = make_key(code, row, label)
         starts[code] += 1
     return keys[: hi - lo]
 
@@ -264,6 +270,7 @@ def begin_column(work):
     work.portion = 0.0
     work.missing_impurity = 0.0
     work.bits = 0.0
+    work.chance = 0.0
 
 
 @kernel
@@ -292,7 +299,10 @@ def search_classes(work, column):
     elif work.quinlan and work.n_classes == 2 and (work.n_missing == 0 or leaves_missing_out(work)):
         scan_two_classes(work, keys, column)
     elif not work.quinlan and rates_many_cuts(work):
-        scan_keys_many(work, keys, column)
+        if rates_roughly(work):
+            scan_keys_roughly(work, keys, column)
+        else:
+            scan_keys_many(work, keys, column)
     else:
         scan_keys_classes(work, keys, column)
 
@@ -356,7 +366,7 @@ def is_perfect(work):
         return False
     if work.quinlan or work.among > 1 or work.filled == 0 or work.criterion == GAIN_RATIO:
         return False
-    return work.slot_gain[0] >= work.spread * (1.0 - TIE)
+    return work.slot_score[0] >= work.spread * (1.0 - TIE)
 
 
 @kernel

@@ -70,9 +70,12 @@ def move_slot(work, source, target):
 def open_slot(work, score, gain, column, kind, missing_branch, balance):
     """Insert a split into the slots and return its slot, or -1 if it is not among the best.
 
-    By a criterion that is not concave, such as one of the user, a split can be worse than none.
+    By a criterion that is not concave, such as one of the user, a split can be worse than none. Many categories must
+    gain more than by chance.
     """
     if not IS_CONCAVE[work.criterion] and gain < -tie_width(work):
+        return NONE
+    if work.chance > 0.0 and score <= tie_width(work):
         return NONE
     last = work.among - 1
     if work.filled > last and not is_better(work, last, score, balance, column):

@@ -56,10 +56,13 @@ def two_sides_bits(work, left_weight, right_weight):
 
 @kernel
 def score_of(work, gain):
-    """Return the score by which splits are compared: the gain, or the gain per bit of split information."""
+    """Return the score by which splits are compared: the gain, or the gain per bit of split information.
+
+    Of many categories only the gain counts that they do not have by chance.
+    """
     if not uses_ratio(work):
-        return gain
-    return gain / work.bits if work.bits > 0.0 else 0.0
+        return gain - work.chance
+    return (gain - work.chance) / work.bits if work.bits > 0.0 else 0.0
 
 
 @kernel
@@ -172,8 +175,8 @@ def gain_of_sides(work, first_weight, second_weight):
         return work.base - own_impurity_of_sides(work, first_weight, second_weight)
     # Separate from a criterion of the user, because a call by address between the two makes both slower.
     return work.base - (
-        class_impurity(work.first, first_weight, work.criterion)
-        + class_impurity(work.second, second_weight, work.criterion)
+        class_impurity(work.first[: work.n_classes], first_weight, work.criterion)
+        + class_impurity(work.second[: work.n_classes], second_weight, work.criterion)
     )
 
 
@@ -379,7 +382,7 @@ def step_right(work, column, previous, code, left_rows, class_before):
     Between two groups of the same single class no cut can be best (Fayyad and Irani 1992). Returns the only class of
     the group, -1 if there are several.
     """
-    class_here = single_class(work.group) if work.class_boundaries else NONE
+    class_here = single_class(work.group[: work.n_classes]) if work.class_boundaries else NONE
     if previous >= 0 and (class_here < 0 or class_here != class_before):
         rate_cut(work, column, previous, code, left_rows)
     for k in range(work.n_classes):

@@ -54,6 +54,7 @@ class Recipe(NamedTuple):
     own: Any = 0  # a criterion of the user: the function, and for compiled kernels its address
     min_weight_leaf: float = 0.0  # of each side of a split
     own_tie: float = 0.0  # the tolerance of its results
+    adjusts: bool = False  # whether splits of many categories are rated without the gain that they have by chance
 
 
 class Data(NamedTuple):
@@ -72,6 +73,7 @@ class Data(NamedTuple):
     fixed_cuts: Flags  # [column]: thresholds are the values themselves, not midpoints
     has_missing: Flags  # [column]
     in_average: Flags  # [column]: C4.5 counts the column's gain in the average
+    adjusted: Flags  # [column]: splits are rated without the gain that its categories have by chance
     rows: Indices  # [position]
     shares: Reals  # [position]: the fraction of the row that is here; empty if rows are never divided
     full_weights: Reals  # [row]: of the whole row
@@ -92,6 +94,8 @@ RECIPE = fields_of(Recipe)
 NODE = [
     Field("lo", WHOLE),
     Field("hi", WHOLE),
+    Field("all_classes", WHOLE),  # `n_classes` is the number of those that the search visits at the node
+    Field("gathers", FLAG),  # whether these are numbered anew, because few of many classes occur
     Field("weight", REAL),
     Field("impurity", REAL),  # from which the children's weighted impurity is subtracted
     Field("spread", REAL),  # impurity times weight; the same but for poisson
@@ -105,6 +109,7 @@ NODE = [
     Field("portion", REAL),  # fraction of a missing row that counts for each value that occurs, else 0
     Field("missing_impurity", REAL),  # absolute error: of the missing rows, if they are excluded
     Field("bits", REAL),  # split information of the current split, times the weight
+    Field("chance", REAL),  # the gain that the column's categories have by chance, if its splits are adjusted
 ]
 
 # The workspace of a tree, allocated once for it.
@@ -122,6 +127,7 @@ SCRATCH = [
     # Target of each position, relative to the node's mean.
     Field("centred", REALS, lambda n: 0 if n.classes else n.positions),
     Field("totals", REALS, lambda n: n.width),  # class weights of the node
+    Field("class_place", WHOLES, lambda n: n.classes),  # the number of each class among those that occur at the node
     Field("columns", WHOLES, lambda n: n.columns),  # the columns, shuffled for drawing some of them
     Field("column_gain", REALS, lambda n: n.columns),  # C4.5: gain and gain ratio of each column's best split
     Field("column_ratio", REALS, lambda n: n.columns),
@@ -287,7 +293,8 @@ def open_work(arrays, recipe, weighted, n_classes, target_line):
     take_arrays(work, arrays)
     take_recipe(work, recipe)
     work.weighted = weighted
-    work.n_classes = n_classes
+    work.n_classes = work.all_classes = n_classes
+    work.gathers = False
     work.target_line = target_line
     work.filled = 0
     work.n_words = len(work.slot_words) // recipe.among

@@ -13,6 +13,7 @@ from treewright.engines.forest.codes import (
     LOW_SIXTEEN,
     MAX_INSERTION,
     MISSING,
+    chance_gain,
     draw_group,
     draw_place,
     draw_point,
@@ -54,7 +55,8 @@ def offer_classes(work, column, n_left, cut, missing_left):
     if min(work.weight_left, work.weight_right) < work.min_weight_leaf:
         return NO
     score = side_score(work, work.order_left, work.weight_left) + side_score(work, work.order_right, work.weight_right)
-    if score <= work.best_score:
+    score -= work.chance
+    if score <= work.best_score or (work.chance > 0.0 and score <= work.node_score):
         return NO
     work.best_score = score
     work.best_column = column
@@ -215,6 +217,7 @@ def search_category_classes(work, column):
     for p in range(n_present):
         work.rank[present[p]] = p
     order_rows(work, column, YES)
+    work.chance = chance_gain(work, n_present, column)
     n_first = scan_classes(work, column, YES, work.hi - work.lo, NO)
     if n_first > 0:
         write_set(work, column, n_present, n_first)
@@ -288,6 +291,7 @@ def try_drawn_classes(work, column):
 @kernel
 def search_classes(work, column):
     """Rate the splits of one column by class weights; False if the column cannot be split."""
+    work.chance = 0.0
     if work.random_cuts:
         return try_drawn_classes(work, column)
     if work.is_number[column]:

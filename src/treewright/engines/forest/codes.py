@@ -6,6 +6,7 @@ import numpy as np
 
 from treewright.encoding.bins import MISSING_CODE
 from treewright.engines.bits import DE_BRUIJN, FIFTY_EIGHT, LOW_SIX, ONE, PLACE_OF_BIT, SIX, ZERO, set_bit
+from treewright.engines.chance import chance_share
 from treewright.runtime.draws import draw_bits, draw_share
 from treewright.runtime.kernels import kernel
 
@@ -49,6 +50,25 @@ def order_present(work, n_present):
             present[at] = present[at - 1]
             at -= 1
         present[at] = code
+
+
+@kernel
+def chance_gain(work, n_present, column):
+    """Compute the gain that the categories of this column have by chance, 0 if it has few."""
+    if not work.adjusted[column]:
+        return 0.0
+    return spread_of_node(work) * chance_share(n_present, work.hi - work.lo)
+
+
+@kernel
+def spread_of_node(work):
+    """Compute the weighted impurity of the node: the gain of a split into pure sides."""
+    if work.perfect < np.inf:
+        return work.perfect - work.node_score
+    stats, squares = work.near_stats, 0.0
+    for i in range(np.uint64(work.hi - work.lo)):
+        squares += stats[i, 1] * stats[i, 1] / stats[i, 0]
+    return max(squares - work.node_score, 0.0)
 
 
 @kernel

@@ -125,6 +125,7 @@ def grow_forest(
     recipe: ForestRecipe,
     bagging: Bagging,
     *,
+    adjusted: np.ndarray,
     monotonic_cst: np.ndarray,
     trees: Sequence[int],
     seed: int,
@@ -133,6 +134,7 @@ def grow_forest(
 ) -> list[GrownTrees]:
     """Grow the trees with these numbers, each by one thread; `tick` is called with the number of finished trees.
 
+    `adjusted` says for each column whether its splits are rated without the gain that its categories have by chance.
     An interrupt stops all threads within the time of one node.
     """
     if not CRITERIA[NAMES[recipe.criterion]].on_bins:
@@ -162,6 +164,7 @@ def grow_forest(
                 n_trees=size,
                 n_targets=goal.n_classes,
                 by_class=goal.by_class,
+                adjusted=adjusted,
                 monotonic_cst=monotonic_cst,
                 stop=stop,
             )

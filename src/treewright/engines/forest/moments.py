@@ -14,6 +14,7 @@ from treewright.engines.forest.codes import (
     MAX_INSERTION,
     MISSING,
     SIXTEEN,
+    chance_gain,
     draw_group,
     draw_point,
     gather_codes,
@@ -55,6 +56,25 @@ def offer(work, column, weight, total, n_left, cut, missing_left):
     work.best_missing_left = missing_left
     work.best_weight = weight
     work.best_sum = total
+    return YES
+
+
+@kernel
+def offer_set(work, column, weight, total, n_left, chance):
+    """Do the same as `offer` for a set of categories, without the gain that they have by chance."""
+    if chance <= 0.0:
+        return offer(work, column, weight, total, n_left, NONE, NO)
+    distance = total * work.weight - work.sum * weight
+    below = weight * (work.weight - weight)
+    above = distance * distance - chance * work.weight * below
+    if above <= 0.0 or not above * work.best_below > work.best_above * below:
+        return NO
+    best_above, best_below = work.best_above, work.best_below
+    work.best_above, work.best_below = -1.0, 1.0
+    if not offer(work, column, weight, total, n_left, NONE, NO):
+        work.best_above, work.best_below = best_above, best_below
+        return NO
+    work.best_above = above
     return YES
 
 
@@ -327,6 +347,7 @@ def scan_category_moments(work, column):
         code = present[p]
         along[code] = histogram[code, 1] / histogram[code, 0]
     order_present(work, n_present)
+    chance = chance_gain(work, n_present, column)
     weight = total = 0.0
     n_left = ZERO
     n_first = ZERO
@@ -335,7 +356,7 @@ def scan_category_moments(work, column):
         weight += histogram[code, 0]
         total += histogram[code, 1]
         n_left += code_rows[code] if work.min_samples_leaf > 1 else 1
-        if offer(work, column, weight, total, n_left, NONE, NO):
+        if offer_set(work, column, weight, total, n_left, chance):
             n_first = np.int64(p + 1)
     if n_first > 0:
         write_set(work, column, n_present, n_first)
@@ -380,10 +401,11 @@ def scan_category_packed(work, column):
             both = histogram[present[p]]
             along[present[p]] = np.float64(both & LOW_HALF) / np.float64(both >> 32)
         order_present(work, n_present)
+        chance = chance_gain(work, n_present, column)
         both, n_first = ZERO, ZERO
         for p in range(n_present - 1):
             both += histogram[present[p]]
-            if offer(work, column, np.float64(both >> 32), np.float64(both & LOW_HALF), np.int64(1), NONE, NO):
+            if offer_set(work, column, np.float64(both >> 32), np.float64(both & LOW_HALF), np.int64(1), chance):
                 n_first = np.int64(p + 1)
         if n_first > 0:
             write_set(work, column, n_present, n_first)

@@ -28,6 +28,7 @@ def search_columns(work, score_of_node, perfect, by_class):
     `perfect` one, so it ends the search.
     """
     n_columns = len(work.columns)
+    work.node_score, work.perfect = score_of_node, perfect
     work.best_score, work.best_above, work.best_below = -np.inf, -1.0, 1.0
     work.best_column = NONE
     if by_class is None:

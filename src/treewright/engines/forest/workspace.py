@@ -43,6 +43,7 @@ TABLE = [
     Field("n_codes", WHOLES),
     Field("code_values", ("float64", 2)),  # [column, code]: a number that represents the code; infinity for missing
     Field("has_missing", FLAGS),
+    Field("adjusted", FLAGS),  # [column]: splits are rated without the gain that its categories have by chance
     Field("monotonic_cst", WHOLES),  # per column 1 (rising), -1 (falling) or 0
     Field("n_classes", WHOLE),  # 0 if nodes are rated by weight and sum alone
     Field("exact", FLAG),  # all sums are whole numbers, so that differences of them are exact
@@ -102,6 +103,9 @@ NODE = [
     Field("weight_right", REAL),
     Field("order_left", REAL),
     Field("order_right", REAL),
+    Field("chance", REAL),  # the gain that the column's categories have by chance, if its splits are adjusted
+    Field("node_score", REAL),  # the score without a split, and that of a split into pure sides, if it is known
+    Field("perfect", REAL),
     Field("best_score", REAL),
     Field("best_above", REAL),  # its gain, as a fraction
     Field("best_below", REAL),
@@ -228,6 +232,7 @@ def make_workspace(
     n_trees: int,
     n_targets: int,
     by_class: bool,
+    adjusted: np.ndarray,
     monotonic_cst: np.ndarray,
     stop: np.ndarray,
 ) -> Any:
@@ -250,7 +255,7 @@ def make_workspace(
     made = make_fields(FIELDS, sizes)
     made["columns"][:] = np.arange(n_columns)
     given = {"all_codes": codes, "codes_by_row": table.codes_by_row, "all_targets": targets}
-    given |= {"monotonic_cst": monotonic_cst, "stop": stop}
+    given |= {"adjusted": adjusted, "monotonic_cst": monotonic_cst, "stop": stop}
     given |= {name: getattr(bins, name) for name in Bins._fields if name in ForestArrays._fields}
     given["has_missing"] = (codes == MISSING_CODE).any(axis=1)
     made |= {name: made["all_" + name] for name in ("rows", "stats", "packed")}

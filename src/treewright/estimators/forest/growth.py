@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from treewright.encoding.bins import BinnedTable, can_be_binned
+from treewright.engines.chance import has_many_categories
 from treewright.engines.criteria import CODES, CRITERIA
 from treewright.engines.forest.engine import (
     Bagging,
@@ -171,7 +172,7 @@ def fits_on_bins(training: Training, plan: ForestPlan) -> bool:
     return (
         isinstance(tree.criterion, str)
         and CRITERIA[tree.criterion].on_bins
-        and tree.categorical == "subset"
+        and tree.categorical in ("subset", "best_subset")
         and tree.candidates == "midpoints"
         and tree.max_leaf_nodes is None
         and tree.max_p_value == 1.0
@@ -225,12 +226,14 @@ def grow_on_bins(
         min_split_gain=recipe.min_split_gain * (0.5 if counts_two else 1.0),
         max_features=recipe.max_features,
     )
+    pays = recipe.adjusts and not plan.random_cuts
     grown = grow_forest(
         run,
         table,
         goal,
         forest_recipe,
         plan.bagging,
+        adjusted=has_many_categories(training.columns, training.values) if pays else np.zeros(n_columns, dtype=bool),
         monotonic_cst=plan.monotonic_cst,
         trees=trees,
         seed=plan.seed,
