@@ -150,7 +150,7 @@ max_features [single random_tree] : int, float, "sqrt", "log2" or None
     the trees are better, and more similar.
 max_features [forest] : "auto", int, float, "sqrt", "log2" or None
     Columns drawn at random for each node, as a number or a fraction of the columns; None uses all. With fewer columns
-    the trees differ more. "auto" compares several values by their out-of-bag error on tables of up to 10,000 rows.
+    the trees differ more. "auto" compares several values by their out-of-bag error, on a sample of large tables.
 max_features [boosting] : float or "auto"
     Fraction of the columns drawn for each node. "auto" is 1.0, but 0.5 with a validation set and up to 50,000 rows; for
     oblivious trees 0.7 up to 20,000 rows.
@@ -211,7 +211,7 @@ min_samples_leaf [c45] : int or float
     Least weight, or fraction of all rows, that at least two branches of a split have. Raise it for noisy data.
 min_samples_leaf [forest] : "auto", int or float
     Least number of rows, or fraction of all rows, on each side of a split. Larger leaves give smoother predictions.
-    "auto" compares 1, 3 and 10 by their out-of-bag error, and is 1 for large tables.
+    "auto" compares 1, 3 and 10 by their out-of-bag error, on a sample of large tables.
 min_samples_leaf [boosting] : int or "auto"
     Least number of rows on each side of a split. "auto" is a hundredth of the rows, at most 20. With a validation set
     it is at most 3 up to 20,000 rows, and 1 for oblivious trees.

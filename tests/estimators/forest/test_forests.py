@@ -33,6 +33,7 @@ from treewright import (
     show,
 )
 from treewright.engines.forest.engine import bag_of_tree
+from treewright.estimators.forest import growth
 from treewright.estimators.forest.growth import Bagging
 from treewright.estimators.forest.proximity import proximity
 from treewright.runtime.forms import choose_compiled_form
@@ -542,3 +543,30 @@ def test_poisson_refuses_a_target_that_is_no_count_but_no_sample_of_one(learner)
         learner.fit(X, np.zeros(20))
     one_count = np.eye(20)[3]
     assert (learner.fit(X, one_count).predict(X) >= 0.0).all()
+
+
+def test_two_halves_of_a_small_forest_tell_the_error_of_a_large_one():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(1500, 5))
+    y = (X[:, 0] + 0.5 * X[:, 1] + random.normal(size=1500) > 0.0).astype(int)
+
+    def out_of_bag(n_trees: int, seed: int) -> np.ndarray:
+        model = RandomForestClassifier(n_estimators=n_trees, max_features=2, min_samples_leaf=1, oob_score=True)
+        return model.set_params(random_state=seed).fit(X, y).oob_decision_function_[:, 1] - y
+
+    large = np.mean(out_of_bag(2000, 0) ** 2)
+    halves = [np.mean(out_of_bag(20, 2 * seed + 1) * out_of_bag(20, 2 * seed + 2)) for seed in range(20)]
+    whole = [np.mean(out_of_bag(40, seed + 50) ** 2) for seed in range(5)]
+    assert abs(np.mean(halves) - large) < 0.25 * abs(np.mean(whole) - large)
+
+
+def test_a_large_table_tries_shapes_on_a_sample(monkeypatch):
+    monkeypatch.setattr(growth, "MOST_ROWS_TO_TRY", 800)
+    random = np.random.default_rng(0)
+    X = random.normal(size=(3000, 9))
+    y = (X[:, 0] > 0.0) ^ (random.random(3000) < 0.3)
+    models = [RandomForestClassifier(n_estimators=60, random_state=0, n_jobs=n).fit(X, y) for n in (1, 2)]
+    # Three rows in ten have the wrong class: trees of single rows learn them by heart.
+    assert models[0].shape_.min_samples_leaf > 1
+    assert models[0].shape_ == models[1].shape_
+    np.testing.assert_array_equal(models[0].predict_proba(X), models[1].predict_proba(X))
