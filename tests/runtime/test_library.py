@@ -395,3 +395,15 @@ def test_with_numba_disabled_own_functions_run_as_plain_python() -> None:
 def test_with_numba_disabled_and_no_library_the_kernels_run_as_plain_python() -> None:
     done = run_python(FIT.format(blocked=[]), TREEWRIGHT_FORM="jit", NUMBA_DISABLE_JIT="1")
     assert done.stdout.startswith("[0, 0, 0, 1, 1, 1] 2.5")
+
+
+def test_code_of_sources_that_changed_meanwhile_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from treewright.runtime import build
+
+    digests = iter(["before", "after"])
+    monkeypatch.setattr(build, "kernel_sources_digest", lambda: next(digests))
+    monkeypatch.setattr(build, "_largest_first", list)
+    monkeypatch.setattr(build, "link", lambda objects, directory: b"code")
+    with pytest.raises(LibraryError, match="a source was changed while the kernels were compiled"):
+        build.build(tmp_path, levels()[:1], 1, print)
+    assert not list(tmp_path.iterdir())

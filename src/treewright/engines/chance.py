@@ -32,8 +32,8 @@ def chance_share(n_groups, n_rows):
 
 def has_many_categories(columns: Sequence[Column], values: np.ndarray) -> np.ndarray:
     """Return for each column whether its splits must gain more than by chance."""
-    pairs = zip(columns, values.T, strict=True)
-    return np.array([column.is_categorical and _has_many(column, line) for column, line in pairs], dtype=bool)
+    found = [column.is_categorical and _has_many(column, values[:, place]) for place, column in enumerate(columns)]
+    return np.array(found, dtype=bool)
 
 
 def _has_many(column: Column, values: np.ndarray) -> bool:

@@ -68,7 +68,7 @@ FROM_OUTSIDE = {"exp", "exp2", "lgamma", "log", "log1p", "log2", "sqrt", "memset
 
 def build(directory: Path, wanted: Sequence[str], n_processes: int, report: Callable[[str], None]) -> None:
     """Compile all entries for these levels, and write the libraries and their index into a directory."""
-    started = time.monotonic()
+    started, sources = time.monotonic(), kernel_sources_digest()
     names = [name_of(entry) for entry in _largest_first()]
     with tempfile.TemporaryDirectory() as temporary:
         objects: dict[str, list[Path]] = {level: [] for level in wanted}
@@ -79,6 +79,8 @@ def build(directory: Path, wanted: Sequence[str], n_processes: int, report: Call
                     objects[level].append(Path(path))
                 report(f"treewright: compiled {count} of {len(names)} kernels, {time.monotonic() - started:.0f} s")
         libraries = {library_name(level): link(sorted(objects[level]), Path(temporary)) for level in wanted}
+    if kernel_sources_digest() != sources:
+        raise LibraryError("a source was changed while the kernels were compiled; build them again")
     write_libraries(directory, libraries)
 
 

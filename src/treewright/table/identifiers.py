@@ -43,7 +43,11 @@ def counts_rows(column: Column, values: np.ndarray) -> bool:
 
 def warn_of_identifiers(columns: Sequence[Column], values: np.ndarray, stacklevel: int) -> None:
     """Warn of the columns that identify rows."""
-    found = [repr(column.name) for column, line in zip(columns, values.T, strict=True) if identifies_rows(column, line)]
+    found = [
+        repr(column.name)
+        for place, column in enumerate(columns)
+        if column.is_categorical and identifies_rows(column, values[:, place])
+    ]
     if not found:
         return
     subject = f"column {found[0]}" if len(found) == 1 else f"each of the columns {', '.join(found)}"
