@@ -84,6 +84,9 @@ class TableLearner(NamesExplained, BaseEstimator):
     unseen: str = "as_missing"
     class_weight: Any = None
 
+    # Whether weights of any magnitude must be brought to the scale of numbers of rows; forests take them as they are.
+    _counts_weights = True
+
     # Whether the fitted learner predicts from a table that it reads once, rather than hand the table to its members.
     reads_once_: bool = True
 
@@ -172,7 +175,7 @@ class TableLearner(NamesExplained, BaseEstimator):
             total = weights.sum()
         if not np.isfinite(total):
             raise ValueError("the weights add up to infinity; scale them down")
-        weights = in_rows(weights, total)
+        weights = in_rows(weights, total) if self._counts_weights else weights
         kept = weights > 0.0
         if not kept.any():
             raise ValueError("every row has a weight of zero, so there is nothing to learn from; give some row more")

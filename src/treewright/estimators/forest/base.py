@@ -81,6 +81,7 @@ class ForestLearner(TakesCallbacks, CountedEnsemble, TableLearner):
     _random_cuts: ClassVar[bool]
     _criteria: ClassVar[tuple[str, ...]]
     _tree_learner: ClassVar[type]
+    _counts_weights = False
     _offered_leaves: ClassVar[tuple[int, ...]]
 
     forest_: Forest | TreeList
@@ -96,8 +97,7 @@ class ForestLearner(TakesCallbacks, CountedEnsemble, TableLearner):
         y : one value per row
             The target: a list, an array, or a column of a frame.
         sample_weight : one number per row, a single number or None
-            A row of weight 2 counts as two rows; one of weight 0 is left out. Weights that sum to 1 or less are
-            fractions of the table, and are scaled to a mean of 1.
+            A row of weight 2 counts as two rows; one of weight 0 is left out.
         """
         with followed(self, X, y, sample_weight, name="tree") as steps:
             return self._fit(X, y, sample_weight, steps)

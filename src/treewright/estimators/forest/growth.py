@@ -96,40 +96,50 @@ def choose_shape(
     large table a sample is used. Forests smaller than the trials and trees that cannot be grown in bytes take the
     first.
     """
-    if len(training.y) > MOST_ROWS_FOR_ALL_COLUMNS:
+    is_small = len(training.y) <= MOST_ROWS_FOR_ALL_COLUMNS
+    if not is_small:
         shapes = [shape for shape in shapes if shape.max_features != len(training.columns)] or shapes[:1]
     if len(shapes) == 1 or n_trees < TRIAL_TREES or table is None:
         return shapes[0]
-    training, table = sample_rows(training, table, plan.seed)
-    n_rows = len(training.y)
-    trial = replace(plan, bagging=Bagging(n_rows), seed=plan.seed ^ TRIAL_STREAM)
-    bags = bags_of(trial, TRIAL_TREES, n_rows)
-    grown: dict[tuple[Shape, int], Forest] = {}
-
-    def advantages(candidates: Sequence[Shape], first: int, last: int, tick: Tick) -> list[float]:
-        """How surely each candidate errs less than the first one, by its trees up to `last`."""
-        losses = []
-        for shape in candidates:
-            halves = []
-            for half in (0, 1):
-                numbers = range(first + (first + half) % 2, last, 2)
-                forest = grow_on_bins(training, table, shape.of(trial), numbers, tick)
-                forest = grown[shape, half].with_more(forest) if (shape, half) in grown else forest
-                grown[shape, half] = forest
-                unseen = np.ascontiguousarray(bags[half:last:2])
-                halves.append(errors_out_of_bag(forest, training, table, unseen, plan.n_jobs))
-            losses.append((halves[0] * halves[1]).sum(axis=1) * training.weights)
-        return [certainty_of_gain(losses[0] - loss) for loss in losses]
-
+    trial = ShapeTrial(*sample_rows(training, table, plan.seed), plan, n_parts=1 if is_small else 2)
     with follow("trying shapes of trees", None, progress) as tick:
-        found = advantages(shapes, 0, FIRST_TRIAL_TREES, tick)
+        found = trial.advantages(shapes, 0, FIRST_TRIAL_TREES, tick)
         promising = [place for place in np.argsort(-np.array(found))[:MOST_IN_SECOND_TRIAL] if found[place] > 0.0]
         if not promising:
             return shapes[0]
         candidates = [shapes[0], *(shapes[place] for place in promising)]
-        found = advantages(candidates, FIRST_TRIAL_TREES, TRIAL_TREES, tick)
+        found = trial.advantages(candidates, FIRST_TRIAL_TREES, TRIAL_TREES, tick)
     best = int(np.argmax(found))
     return candidates[best] if found[best] > LEAST_CERTAINTY else shapes[0]
+
+
+class ShapeTrial:
+    """Small forests of several shapes, each in one part or two, compared on rows that their trees have not seen."""
+
+    def __init__(self, training: Training, table: BinnedTable, plan: ForestPlan, n_parts: int) -> None:
+        self.training, self.table, self.n_parts = training, table, n_parts
+        n_rows = len(training.y)
+        self.plan = replace(plan, bagging=Bagging(n_rows), seed=plan.seed ^ TRIAL_STREAM)
+        self.bags = bags_of(self.plan, TRIAL_TREES, n_rows)
+        self.grown: dict[tuple[Shape, int], Forest] = {}
+
+    def advantages(self, candidates: Sequence[Shape], first: int, last: int, tick: Tick) -> list[float]:
+        """How surely each candidate errs less than the first one, after growing its trees from `first` to `last`."""
+        losses = []
+        for shape in candidates:
+            parts = [self._grow(shape, part, first, last, tick) for part in range(self.n_parts)]
+            losses.append(losses_of(parts, self.training))
+        return [certainty_of_gain(losses[0] - loss) for loss in losses]
+
+    def _grow(self, shape: Shape, part: int, first: int, last: int, tick: Tick) -> np.ndarray:
+        """Grow the trees of a part, and return the out-of-bag predictions of all its trees up to `last`."""
+        numbers = range(first + (part - first) % self.n_parts, last, self.n_parts)
+        forest = grow_on_bins(self.training, self.table, shape.of(self.plan), numbers, tick)
+        earlier = self.grown.get((shape, part))
+        forest = forest if earlier is None else earlier.with_more(forest)
+        self.grown[shape, part] = forest
+        bags = np.ascontiguousarray(self.bags[part : last : self.n_parts])
+        return forest.predictions(self.table.codes_by_row, bags=bags, n_jobs=self.plan.n_jobs)
 
 
 def sample_rows(training: Training, table: BinnedTable, seed: int) -> tuple[Training, BinnedTable]:
@@ -142,22 +152,28 @@ def sample_rows(training: Training, table: BinnedTable, seed: int) -> tuple[Trai
     return training.rows(rows), BinnedTable(table.bins, np.ascontiguousarray(table.codes[:, rows]))
 
 
-def errors_out_of_bag(
-    forest: Forest, training: Training, table: BinnedTable, bags: np.ndarray, n_jobs: int | None
-) -> np.ndarray:
-    """The errors of trees that have not seen a row: of each class probability, or of the number; 0 if there are none.
+def losses_of(predictions: list[np.ndarray], training: Training) -> np.ndarray:
+    """The loss of each row times its weight, by a forest, or by two independent forests; 0 without a prediction.
 
-    The product of the errors of two independent halves of a forest is on average the squared error of an infinite
-    forest. The squared error of a small forest would favour trees that are good alone, but much alike.
+    With one forest it is 1 for a wrong class, or the squared error. With two it is the product of their errors, which
+    is on average the squared error of an infinite forest: the error of a small forest alone favours trees that are good
+    but much alike. The first is better for small tables, whose probabilities are uncertain.
     """
-    predictions = forest.predictions(table.codes_by_row, bags=bags, n_jobs=n_jobs)
-    if training.target.is_classes:
-        errors = predictions
-        errors[np.arange(len(errors)), training.y] -= 1.0
+    if len(predictions) == 1 and training.target.is_classes:
+        losses = (predictions[0].argmax(axis=1) != training.y).astype(np.float64)
     else:
-        # Only how they compare matters, so they are in units of the largest target.
-        errors = (predictions - training.y[:, None]) / (np.abs(training.y).max() or 1.0)
-    return np.where(np.isnan(errors), 0.0, errors)
+        losses = (_errors(predictions[0], training) * _errors(predictions[-1], training)).sum(axis=1)
+    has_all = ~np.isnan([one[:, 0] for one in predictions]).any(axis=0)
+    return np.where(has_all, losses, 0.0) * training.weights
+
+
+def _errors(predictions: np.ndarray, training: Training) -> np.ndarray:
+    """The errors of class probabilities, or of numbers in units of the largest: only how they compare matters."""
+    if not training.target.is_classes:
+        return (predictions - training.y[:, None]) / (np.abs(training.y).max() or 1.0)
+    errors = predictions.copy()
+    errors[np.arange(len(errors)), training.y] -= 1.0
+    return errors
 
 
 def certainty_of_gain(gains: np.ndarray) -> float:
