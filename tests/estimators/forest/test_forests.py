@@ -564,10 +564,10 @@ def test_a_large_table_tries_shapes_on_a_sample(monkeypatch):
     monkeypatch.setattr(growth, "MOST_ROWS_TO_TRY", 800)
     monkeypatch.setattr(growth, "MOST_ROWS_FOR_ALL_COLUMNS", 800)
     random = np.random.default_rng(0)
-    X = random.normal(size=(3000, 9))
-    y = (X[:, 0] > 0.0) ^ (random.random(3000) < 0.3)
+    X = random.normal(size=(3000, 40))
+    y = (X[:, 0] > 0.0) ^ (random.random(3000) < 0.1)
     models = [RandomForestClassifier(n_estimators=60, random_state=0, n_jobs=n).fit(X, y) for n in (1, 2)]
-    # Three rows in ten have the wrong class: trees of single rows learn them by heart.
-    assert models[0].shape_.min_samples_leaf > 1
+    # Of 40 columns one is related to the class: six columns per node, the square root, are too few.
+    assert models[0].shape_.max_features == 14
     assert models[0].shape_ == models[1].shape_
     np.testing.assert_array_equal(models[0].predict_proba(X), models[1].predict_proba(X))
