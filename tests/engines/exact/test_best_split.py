@@ -188,8 +188,8 @@ def tables(draw, target):
     weights = draw(st.lists(st.sampled_from([1.0, 0.5, 2.0, 3.0]), min_size=n_rows, max_size=n_rows))
     if draw(st.booleans()):
         weights = [1.0] * n_rows
-    # Two classes have loops and an ordering of their own.
-    classes = st.integers(0, draw(st.integers(1, 2)))
+    # Two classes have loops and an ordering of their own, and so have many classes of which few occur.
+    classes = st.integers(0, draw(st.sampled_from([1, 2, 2, 40])))
     cells = classes if target == "classes" else st.sampled_from([0.0, 1.0, 1.5, 2.0, 7.0])
     return tuple(columns), lines, draw(st.lists(cells, min_size=n_rows, max_size=n_rows)), weights
 
@@ -268,3 +268,40 @@ def test_a_category_of_zeros_does_not_hide_the_best_split_by_poisson(make_recipe
     values = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 2.0, 0.0]
     target = [0.0, 0.0, 1.0, 0.0, 1.0, 1.0, 1.0, 1.5]
     check_root(make_recipe, (columns, [values], target, [1.0] * 8), "poisson", "subset", "learned", 1)
+
+
+@pytest.mark.parametrize("criterion", ["gini", "information_gain"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+def test_no_cut_of_many_values_and_classes_beats_the_chosen_one(make_recipe, criterion, weighted, missing):
+    draw = np.random.default_rng(5)
+    for n_classes in (20, 60, 300):
+        values = draw.normal(size=400)
+        target = np.where(draw.random(400) < 0.5, draw.integers(0, n_classes, 400), (values > 0.7) * (n_classes - 1))
+        values[draw.random(400) < missing] = math.nan
+        weights = draw.choice([0.5, 1.0, 2.0], 400) if weighted else np.ones(400)
+        table = ((Column("x", Kind.NUMERIC),), [values.tolist()], target.tolist(), weights.tolist())
+        recipe = make_recipe(criterion, max_depth=1, min_samples_leaf=3)
+        options = {"recipe": recipe, "labels": target.astype(np.uint16), "n_classes": n_classes, "weights": weights}
+        tree = grow(table[0], values[:, None].copy(), Target("y", tuple(range(n_classes))), **options)
+        best = max(gains_of_cuts(values, target, weights, criterion, 3))
+        assert tree.gain[0] == pytest.approx(best, rel=1e-9)
+
+
+def gains_of_cuts(values, target, weights, criterion, min_leaf):
+    """The gains of all cuts with at least so many rows on both sides, missing values on either side or alone on one."""
+
+    def impurity(rows):
+        shares = np.bincount(target[rows], weights[rows]) / weights[rows].sum()
+        shares = shares[shares > 0.0]
+        unit = 1.0 - (shares**2).sum() if criterion == "gini" else -(shares * np.log2(shares)).sum()
+        return unit * weights[rows].sum() / weights.sum()
+
+    is_missing = np.isnan(values)
+    before = impurity(np.ones(len(values), dtype=bool))
+    sides = [is_missing]
+    for cut in np.unique(values[~is_missing]):
+        sides += [values <= cut, (values <= cut) | is_missing]
+    for side in sides:
+        if min(side.sum(), (~side).sum()) >= min_leaf:
+            yield before - impurity(side) - impurity(~side)

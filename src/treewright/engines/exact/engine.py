@@ -35,6 +35,9 @@ from treewright.table.column import Column
 # Tables with fewer cells are grown by one thread, because starting threads would take longer.
 MIN_CELLS_FOR_THREADS = 1 << 19
 
+# A tree of more levels is narrow.
+MANY_LEVELS = 200
+
 
 def growing_effort(n_cells: int, n_classes: int, criterion: int) -> int:
     """Estimate the work of growing a tree: cells, times classes, times the effort of the criterion."""
@@ -227,6 +230,8 @@ def _alone(data: Data, lo: int, hi: int) -> Data:
 
 def join_subtrees(attached_to: list[int], subtrees: list[Subtree]) -> Subtree:
     """Concatenate all nodes in one set of arrays; the root of each subtree replaces the node it hangs from."""
+    if len(subtrees) == 1:
+        return subtrees[0]
     sizes = [len(subtree.kind) for subtree in subtrees]
     first_node = np.cumsum(sizes) - sizes
     word_counts = [len(subtree.set_words) for subtree in subtrees]
@@ -333,10 +338,20 @@ def _counts_within(lengths: np.ndarray) -> np.ndarray:
     return np.arange(int(lengths.sum())) - np.repeat(ends - lengths, lengths)
 
 
+def _order_from(level: np.ndarray, first_child: np.ndarray, n_children: np.ndarray) -> np.ndarray:
+    """Return a level and all nodes below it, level by level, without a slow call of NumPy for each level."""
+    order, firsts, counts = level.tolist(), first_child.tolist(), n_children.tolist()
+    for node in order:
+        order.extend(range(firsts[node], firsts[node] + counts[node]))
+    return np.array(order, dtype=np.int64)
+
+
 def level_order(first_child: np.ndarray, n_children: np.ndarray) -> np.ndarray:
     """Return the nodes that can be reached from the root, level by level."""
     levels = [np.zeros(1, dtype=np.int64)]
     while len(levels[-1]):
+        if len(levels) > MANY_LEVELS:
+            return np.concatenate([*levels[:-1], _order_from(levels[-1], first_child, n_children)])
         parents = levels[-1][n_children[levels[-1]] > 0]
         sizes = n_children[parents].astype(np.int64)
         levels.append(np.repeat(first_child[parents], sizes) + _counts_within(sizes))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from treewright.encoding.keys import code_of, row_of
-from treewright.engines.bits import ONE, ZERO, clear
+from treewright.engines.bits import NONE, ONE, ZERO, clear
 from treewright.engines.exact.layout import CLOSE, MULTIWAY_SPLIT, SUBSET_SPLIT, THRESHOLD_SPLIT, TIE, in_set
 from treewright.engines.missing_values import ALL_BRANCHES, EVERY_VALUE, SURROGATE
 from treewright.runtime.kernels import kernel
@@ -289,7 +289,14 @@ def divide_line(work, node, index):
 
 @kernel
 def divide_columns(work, node):
-    """Send every sorted column of a node to its branches."""
+    """Send every sorted column of a node to its branches.
+
+    The column of a threshold is already in the right order, unless missing values, which are last, go to the first
+    branch.
+    """
+    in_order = np.int64(work.node_column[node])
+    if work.node_kind[node] != THRESHOLD_SPLIT or work.n_missing_here > 0:
+        in_order = NONE
     for column in range(len(work.is_wide)):
-        if work.is_wide[column]:
+        if work.is_wide[column] and column != in_order:
             divide_line(work, node, column)

@@ -57,11 +57,20 @@ def measure_classes(work, lo, hi):
     rows, labels, classes, weights, totals = work.rows, work.labels, work.classes, work.weights, work.totals
     work.n_classes = work.all_classes
     clear(totals, work.n_classes)
-    for i in range(np.uint64(lo), np.uint64(hi)):
-        row = rows[i]
-        label = classes[row]
-        labels[i] = label
-        totals[label] += weights[row]
+    if work.n_classes == 2 and not work.weighted:
+        # Without weights a sum in a register is faster than one in memory.
+        of_class_1 = np.uint64(0)
+        for i in range(np.uint64(lo), np.uint64(hi)):
+            label = classes[rows[i]]
+            labels[i] = label
+            of_class_1 += np.uint64(label)
+        totals[0], totals[1] = np.float64(hi - lo - np.int64(of_class_1)), np.float64(of_class_1)
+    else:
+        for i in range(np.uint64(lo), np.uint64(hi)):
+            row = rows[i]
+            label = classes[row]
+            labels[i] = label
+            totals[label] += weights[row]
     n_present = 0
     weight = largest = 0.0
     for k in range(work.n_classes):

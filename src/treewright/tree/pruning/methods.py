@@ -481,20 +481,36 @@ def losses_by_price(
 
     `ccp_alphas` are those of `weakest_links`. `leaves` contains the leaf of each row in the whole tree. `loss` returns
     the loss of every row at a given node. A node predicts a row from its own alpha up to that of its parent, so one
-    pass from the leaves to the root is enough for all alphas.
+    pass from the leaves to the root is enough for all alphas. Ancestors with no higher alpha are skipped.
     """
     sums = np.zeros((len(prices) + 1, 2))
+    slack = SAME_PRICE * max(float(np.max(ccp_alphas[np.isfinite(ccp_alphas)], initial=0.0)), 1e-300)
+    steps = np.where(tree.kind == SplitKind.LEAF, 0, np.searchsorted(prices, ccp_alphas - slack))
+    higher, below = _higher_ancestors(tree.parent.tolist(), steps.tolist())
     node = np.array(leaves)
     begins = np.zeros(len(node), dtype=np.int64)
-    slack = SAME_PRICE * max(float(np.max(ccp_alphas[np.isfinite(ccp_alphas)], initial=0.0)), 1e-300)
     while (node >= 0).any():
-        above = np.where(node >= 0, tree.parent[node], -1)
-        ends = np.where(above >= 0, np.searchsorted(prices, ccp_alphas[above] - slack), len(prices))
+        above = np.where(node >= 0, higher[node], -1)
+        ends = np.where(above >= 0, steps[above], len(prices))
         here = (node >= 0) & (ends > begins)
-        lost = loss(np.where(node >= 0, node, 0))[here]
+        lost = loss(np.where(node >= 0, below[node], 0))[here]
         for power in (0, 1):
             np.add.at(sums[:, power], begins[here], lost ** (power + 1))
             np.add.at(sums[:, power], ends[here], -(lost ** (power + 1)))
         begins = np.maximum(begins, ends)
         node = above
     return np.cumsum(sums, axis=0)[:-1]
+
+
+def _higher_ancestors(parent: list[int], steps: list[int]) -> tuple[np.ndarray, np.ndarray]:
+    """Return for each node its nearest ancestor with a higher step, -1 if there is none, and the node just below that.
+
+    Parents come before their children, so the ancestors of a node are known.
+    """
+    higher, below = [-1] * len(parent), list(range(len(parent)))
+    for node, above in enumerate(parent):
+        last = node
+        while above >= 0 and steps[above] <= steps[node]:
+            last, above = below[above], higher[above]
+        higher[node], below[node] = above, last
+    return np.array(higher, dtype=np.int64), np.array(below, dtype=np.int64)
