@@ -164,7 +164,7 @@ class TableLearner(NamesExplained, BaseEstimator):
         return values
 
     def _read_training(self, table: Table, y: Any, sample_weight: Any) -> Training:
-        warn_of_identifiers(table.columns, table.values, stacklevel=3)
+        warn_of_identifiers(table.columns, table.values)
         targets, classes, declared = self._read_target(y)
         target = Target(target_name(y), declared)
         n_rows = len(table.values)

@@ -41,7 +41,7 @@ def in_rows(weights: np.ndarray, total: float) -> np.ndarray:
     Weights that sum to 1 or less are fractions of the table, and are scaled to a mean of 1. Weights so large that their
     products exceed the floats are divided by a power of two.
 
-    >>> in_rows(np.array([0.25, 0.0, 0.75]), 1.0), in_rows(np.array([2.0**120, 2.0**119]), 2.0**121)[1] == 2.0**99
+    >>> in_rows(np.array([0.25, 0.0, 0.75]), 1.0), bool(in_rows(np.array([2.0**120, 2.0**119]), 2.0**121)[1] == 2.0**99)
     (array([0.5, 0. , 1.5]), True)
     """
     largest = weights.max(initial=0.0)

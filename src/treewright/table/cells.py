@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import warnings
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -14,6 +13,7 @@ import numpy as np
 
 from treewright.table.categories import BOOLEANS, is_missing, number_cells, number_integers, some, tidy_categories
 from treewright.table.column import Column, Kind, Unit
+from treewright.table.user_warnings import warn_user
 
 Coded = tuple[Column, np.ndarray]
 """A column and its values: float64 numbers or category indices, NaN where missing."""
@@ -60,10 +60,9 @@ def read_integers(name: str, integers: np.ndarray, wanted: Kind | None) -> Coded
         return Column(name, Kind.CATEGORICAL, categories), indices
     n_merged = len(np.unique(integers)) - len(np.unique(numbers))
     if n_merged:
-        warnings.warn(
+        warn_user(
             f"column {name!r}: {n_merged} distinct integers above 2**53 are equal to others as floats; subtract a "
             f"constant, or {_DECLARE}",
-            stacklevel=2,
         )
     return Column(name, Kind.NUMERIC), numbers
 
@@ -91,10 +90,9 @@ def _count_microseconds(name: str, moments: np.ndarray) -> np.ndarray:
     if is_finer and not np.array_equal(in_microseconds.astype(moments.dtype), moments, equal_nan=True):
         n_merged = len(np.unique(moments)) - len(np.unique(in_microseconds))
         if n_merged:
-            warnings.warn(
+            warn_user(
                 f"column {name!r}: {n_merged} distinct moments are less than a microsecond from others and count as "
                 "equal; give the time since the first moment as a number",
-                stacklevel=2,
             )
     return _count(in_microseconds, "M8[us]")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,6 +13,7 @@ from treewright.table.categories import some
 from treewright.table.column import Column, Kind, Unit
 from treewright.table.convert import as_kind, match
 from treewright.table.source import Source, open_source
+from treewright.table.user_warnings import warn_user
 
 ColumnList = Sequence[str] | Sequence[int] | Sequence[bool] | np.ndarray | str | None
 """Columns by name or by position, a boolean mask, "all", or None."""
@@ -194,9 +194,9 @@ def _places(source: Source, columns: tuple[Column, ...], *, named: bool, learner
             raise ValueError(f"X lacks columns that {learner} was trained on: {some(absent, most=10)}")
         return [place[column.name] for column in columns]
     if named:
-        warnings.warn(f"X does not have valid feature names, but {learner} was fitted with feature names", stacklevel=4)
+        warn_user(f"X does not have valid feature names, but {learner} was fitted with feature names")
     if source.named:
-        warnings.warn(f"X has feature names, but {learner} was fitted without feature names", stacklevel=4)
+        warn_user(f"X has feature names, but {learner} was fitted without feature names")
     if len(source.names) != len(columns):
         raise ValueError(
             f"X has {len(source.names)} features, but {learner} is expecting {len(columns)} features as input"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 
 import numpy as np
 
 from treewright.table.column import Column, Kind, Unit
+from treewright.table.user_warnings import warn_user
 
 # In fewer rows all values may differ by chance.
 LEAST_ROWS_OF_AN_ID = 8
@@ -41,7 +41,7 @@ def counts_rows(column: Column, values: np.ndarray) -> bool:
     return bool((np.diff(known) == 1.0).all())
 
 
-def warn_of_identifiers(columns: Sequence[Column], values: np.ndarray, stacklevel: int) -> None:
+def warn_of_identifiers(columns: Sequence[Column], values: np.ndarray) -> None:
     """Warn of the columns that identify rows."""
     found = [
         repr(column.name)
@@ -51,8 +51,7 @@ def warn_of_identifiers(columns: Sequence[Column], values: np.ndarray, stackleve
     if not found:
         return
     subject = f"column {found[0]}" if len(found) == 1 else f"each of the columns {', '.join(found)}"
-    warnings.warn(
+    warn_user(
         f"{subject} {DIFFERS}; leave it out, because new rows have other values",
         IdentifierWarning,
-        stacklevel=stacklevel + 1,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from treewright.table.cells import complex_error
 from treewright.table.column import Column, Kind, Unit
 from treewright.table.plain_frame import Domain, Frame, NamedColumn, as_array
 from treewright.table.source import lift, read_any
+from treewright.table.user_warnings import warn_user
 
 
 def read_classes(y: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -177,10 +177,9 @@ def _one_dimension(y: np.ndarray) -> np.ndarray:
     if y.ndim == 2 and y.shape[1] == 1:
         from sklearn.exceptions import DataConversionWarning
 
-        warnings.warn(
+        warn_user(
             "A column-vector y was passed when a 1d array was expected; use y.ravel()",
             DataConversionWarning,
-            stacklevel=6,
         )
         y = y[:, 0]
     if y.ndim != 1:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import types
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +12,7 @@ import numpy as np
 from treewright.engines.boosting.losses import LEAST_HESSIAN
 from treewright.runtime.forms import choose_compiled_form, run_plain
 from treewright.runtime.user_functions import compile_error, compile_row_loop
+from treewright.table.user_warnings import warn_user
 
 NOT_A_PAIR = "the loss must return a pair: gradient and hessian, each with one number per row"
 
@@ -79,9 +79,8 @@ class OwnFunction:
             is_plain = isinstance(self.function, types.FunctionType)
             reason = compile_error(error) if is_plain else f"it is a {type(self.function).__name__}, not a function"
             self._check_pair(reason)
-            warnings.warn(
+            warn_user(
                 f"the loss is called as plain Python, because Numba cannot compile it for one row: {reason}",
-                stacklevel=2,
             )
             return None
         return drive

@@ -24,6 +24,7 @@ import numpy as np
 
 from treewright.engines.exact.layout import LINE
 from treewright.runtime.user_functions import compile_callback, compile_error
+from treewright.table.user_warnings import warn_user
 
 # A formula like 1 - sum(p * p) has an error of a few units in the last place of numbers as large as the root's
 # impurity.
@@ -196,9 +197,8 @@ class OwnCriterion:
         """Warn once that a function is slow, and why."""
         with suppress(TypeError):
             _uncompilable.add(self.function)
-        warnings.warn(
+        warn_user(
             f"criterion {self.name!r} runs as plain Python, which is slow, because Numba cannot compile it: {reason}",
-            stacklevel=2,
         )
 
     def _call_back(self) -> Callback:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -36,6 +35,7 @@ from treewright.table import read_classes, read_like, read_numbers
 from treewright.table.selection import open_rows
 from treewright.table.source import open_source
 from treewright.table.sparse import in_rows
+from treewright.table.user_warnings import warn_user
 
 LOSSES = ("linear", "square", "exponential")
 
@@ -303,20 +303,18 @@ class AdaBoost(NamesExplained, CountedEnsemble, MetaEstimatorMixin, BaseEstimato
             if is_useless:
                 self._warn_of_error(error)
             if not is_finite:
-                warnings.warn(
+                warn_user(
                     f"the weights became infinite after stage {number}, and boosting stopped there; "
                     "lower the learning rate",
-                    stacklevel=2,
                 )
             if is_useless or error == 0.0 or not is_finite:
                 break
         return Members(members, stages)
 
     def _warn_of_error(self, error: float) -> None:
-        warnings.warn(
+        warn_user(
             f"the first member has an error of {error:.3f}, too large to boost, so it is "
             "the only member; give a stronger estimator, such as a deeper tree",
-            stacklevel=2,
         )
 
     def _keep(self, found: Members, source: Any, classes: np.ndarray) -> None:

@@ -43,6 +43,7 @@ from treewright.table import Frame, Table
 from treewright.table.column import Column
 from treewright.table.selection import distinct_names, names_of, open_table, take_columns, take_rows
 from treewright.table.sparse import in_rows
+from treewright.table.user_warnings import warn_user
 from treewright.tree import Target
 
 # Columns are drawn from another random stream than rows.
@@ -246,9 +247,8 @@ class BaggingLearner(CountedEnsemble, MetaEstimatorMixin, TableLearner):
                 "when warm_start==True, because members can only be added"
             )
         if self.n_estimators == n_members:
-            warnings.warn(
+            warn_user(
                 f"Warm-start fitting without increasing n_estimators does not fit new trees: there are {n_members}",
-                stacklevel=4,
             )
         return list(self.estimators_)
 

@@ -115,7 +115,8 @@ class TreeLearner(TableLearner):
         """The nodes on the path of each row: a sparse matrix of rows by nodes, 1 where a row passes."""
         from treewright.tree.descent import paths_to
 
-        return paths_to(self.tree_, self.apply(X))
+        leaves = self.apply(X)
+        return paths_to(self.tree_, leaves)
 
     def rules(self, of_class: Any = None) -> Any:
         """The tree as rules, one per leaf; for a class, one sentence about when the tree predicts it.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -16,6 +15,7 @@ from treewright.estimators.single.magnitudes import scales_of_columns, with_scal
 from treewright.estimators.single.specification import FittedTree, TreeSpec
 from treewright.estimators.weights import read_weights
 from treewright.table import Table, has_label, take_rows
+from treewright.table.user_warnings import warn_user
 from treewright.tree import SplitKind, Tree
 from treewright.tree.pruning.methods import collapse_by_errors
 
@@ -111,7 +111,7 @@ class C45Classifier(TreeClassifier):
             return super()._read_training(table, y, sample_weight)
         # Rows without a class do not take part in growth, but a threshold may be one of their values, as in Weka.
         rows = np.flatnonzero(labelled)
-        warnings.warn(f"{len(labelled) - len(rows)} rows without a class are not learned from", stacklevel=4)
+        warn_user(f"{len(labelled) - len(rows)} rows without a class are not learned from")
         weights = read_weights(sample_weight, len(labelled))[rows]
         known = replace(table, values=np.asfortranarray(table.values[rows]))
         training = super()._read_training(known, take_rows(y, rows), weights)

@@ -51,7 +51,8 @@ def scales_of_columns(training: Training, least_spread: float) -> np.ndarray:
     for place, column in enumerate(training.columns):
         line = training.values[:, place]
         line = line[np.isfinite(line)]
-        spread = float(np.ptp(line)) if len(line) and column.is_numeric else np.inf
+        with np.errstate(over="ignore"):
+            spread = float(np.ptp(line)) if len(line) and column.is_numeric else np.inf
         if 0.0 < spread < least_spread:
             # The largest power of two among floats is 1023.
             scales[place] = np.ldexp(1.0, min(1 - int(np.frexp(spread)[1]), 1000))
