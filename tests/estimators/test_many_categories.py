@@ -93,14 +93,14 @@ def score_without_and_with_names(learner: Any, table: dict[str, Any], target: np
     return score(["x", "z", "kind"]), score(list(table))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("rows_per_name", [1, 2, 3])
-@pytest.mark.parametrize("n_classes", [2, 4])
 def name_of_case(learner: Any) -> str:
     """The learner as text, without the addresses of functions, which differ between processes."""
     return re.sub(r" at 0x[0-9a-f]+", "", " ".join(str(learner).split()))
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("rows_per_name", [1, 2, 3])
+@pytest.mark.parametrize("n_classes", [2, 4])
 @pytest.mark.parametrize("learner", CLASSIFIERS, ids=name_of_case)
 def test_names_do_not_spoil_a_classifier(learner: Any, n_classes: int, rows_per_name: int) -> None:
     without, with_names = score_without_and_with_names(learner, *make_table(rows_per_name, n_classes))

@@ -183,7 +183,7 @@ def test_an_infinite_value_is_ten_standard_deviations_from_the_mean():
 
 @pytest.mark.parametrize("combine", [VotingClassifier, StackingClassifier, BayesianAveragingClassifier])
 def test_one_class_is_too_few_for_members(combine):
-    with pytest.raises(ValueError, match="y has the class 'yes' only, and members need two classes or more"):
+    with pytest.raises(ValueError, match="y has one class only, 'yes', and members need two or more"):
         combine().fit([[1], [2], [3]], ["yes"] * 3)
 
 

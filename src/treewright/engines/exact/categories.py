@@ -26,6 +26,9 @@ from treewright.engines.missing_values import LEARNED, OWN_BRANCH
 from treewright.runtime.draws import draw_below, draw_bits
 from treewright.runtime.kernels import kernel
 
+# Category means that differ by less, compared with the numbers themselves, differ by rounding errors.
+SAME_NUMBER = 1e-13
+
 # Up to this number of categories, all 2**(n-1) - 1 binary partitions are tried if no order is known to contain the
 # best.
 MAX_EXHAUSTIVE = 10
@@ -213,8 +216,27 @@ def sift_down(along, order, start, size):
 
 
 @kernel
-def sort_groups(along, order, n_groups):
-    """Sort the groups by a number, and those with equal numbers by their codes (a heap sort)."""
+def sort_groups(along, order, n_groups, scale):
+    """Sort the groups by a number, and those with equal numbers by their codes.
+
+    Numbers that differ by rounding errors, compared with `scale`, are equal, so that the order of rows does not matter.
+    """
+    heap_sort(along, order, n_groups)
+    start, least = 0, along[order[0]]
+    for j in range(1, n_groups):
+        g = order[j]
+        if along[g] - least > SAME_NUMBER * scale:
+            start, least = j, along[g]
+        at = j
+        while at > start and order[at - 1] > g:
+            order[at] = order[at - 1]
+            at -= 1
+        order[at] = g
+
+
+@kernel
+def heap_sort(along, order, n_groups):
+    """Sort the groups by a number, and those with the same number by their codes."""
     for g in range(n_groups):
         order[g] = g
     for start in range(n_groups // 2 - 1, -1, -1):
@@ -255,7 +277,7 @@ def principal_order(work, n_groups):
             break
         for k in range(n_classes):
             direction[k] = turned[k] / np.sqrt(squares)
-    sort_groups(along, work.order, n_groups)
+    sort_groups(along, work.order, n_groups, 1.0)
 
 
 @kernel

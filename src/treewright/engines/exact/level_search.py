@@ -298,7 +298,9 @@ def _order_of_groups(data: Data, entries: Entries, line: np.ndarray, starts: np.
         missing_values = rows[starts[-1] :]
         weight += weights[missing_values].sum() / len(weight)
         total += (weights * goal)[missing_values].sum() / len(weight)
-    return np.argsort(total / weight, kind="stable")
+    means = total / weight
+    # Rounding errors depend on the order of the rows.
+    return np.argsort(np.round(means / (np.abs(means).max() or 1.0), 12), kind="stable")
 
 
 def _weights_of_rows(data: Data, entries: Entries) -> np.ndarray:

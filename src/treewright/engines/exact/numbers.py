@@ -499,7 +499,10 @@ def search_number_multiway(work, keys, n_groups, column):
 @kernel
 def sweep_number_subsets(work, keys, n_groups, column):
     """Rate the cuts of the categories ordered by their mean; is the best of them allowed?"""
-    sort_groups(work.group_mean, work.order, n_groups)
+    largest = 0.0
+    for g in range(n_groups):
+        largest = max(largest, abs(work.group_mean[g]))
+    sort_groups(work.group_mean, work.order, n_groups, largest)
     order = work.order
     sweep_order(work, keys, n_groups)
     width = tie_width(work)

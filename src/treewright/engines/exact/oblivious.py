@@ -18,7 +18,14 @@ from treewright.engines.criteria import SQUARED_ERROR
 from treewright.engines.exact.data import make_data
 from treewright.engines.exact.engine import MIN_CELLS_FOR_THREADS, GrownTree, growing_effort
 from treewright.engines.exact.layout import CLOSE, LEAF_NODE, SUBSET_SPLIT, THRESHOLD_SPLIT
-from treewright.engines.exact.level_search import BETTER_SIDE, NO_SIDE, best_level_split, node_impurity
+from treewright.engines.exact.level_search import (
+    FIRST_SIDE,
+    NO_SIDE,
+    SECOND_SIDE,
+    TIE_OF_LEVEL,
+    best_level_split,
+    node_impurity,
+)
 from treewright.engines.exact.level_surrogates import find_level_surrogates, gather_level_surrogates, lines_of, rows_of
 from treewright.engines.exact.levels import Entries, Level, LevelSplit
 from treewright.engines.exact.workspace import Data, Recipe
@@ -137,14 +144,16 @@ def _sums_by_side(data: Data, entries: Entries, level: Level, side: np.ndarray, 
 
 
 def _better_sides(data: Data, entries: Entries, level: Level, side: np.ndarray, criterion: int) -> np.ndarray:
-    """Return the branch of each node in which its missing values (those on side 2) are best."""
+    """Return the branch of each node in which its missing values (those on side 2) are best; in a tie the heavier."""
     sums = _sums_by_side(data, entries, level, side, criterion)
     weight = sums[:2, :, : data.n_classes or 1].sum(axis=2)
     branches = np.where(weight[0] >= weight[1], 0, 1)
     workspace = (sums[0], sums[0] + sums[1], sums[2], np.empty((2, sums.shape[2])), np.empty(max(data.n_classes, 1)))
     target = (data.classes, data.numbers, level.means, data.n_classes, criterion)
     for node in np.flatnonzero(sums[2, :, : data.n_classes or 1].any(axis=1)):
-        branches[node] = int(not node_impurity(node, workspace, target, BETTER_SIDE)[1])
+        first, second = (node_impurity(node, workspace, target, to)[0] for to in (FIRST_SIDE, SECOND_SIDE))
+        if abs(first - second) > TIE_OF_LEVEL * level.spread[node]:
+            branches[node] = int(second < first)
     return branches
 
 

@@ -209,7 +209,7 @@ class Combination(NamesExplained, Ensemble, MetaEstimatorMixin, _BaseComposition
             classes = np.unique(predictions) if len(classes) else classes
         if len(classes) == 1:
             only = classes.tolist()[0]
-            raise ValueError(f"y has the class {only!r} only, and members need two classes or more to learn from")
+            raise ValueError(f"y has one class only, {only!r}, and members need two or more to learn from")
         names = np.array(source.names, dtype=object) if source.named else None
         is_uneven = bool((weights != weights[0]).any()) or (routes_metadata() and sample_weight is not None)
         return Task(rows, predictions, classes, weights if is_uneven else None, metadata, names, len(source.names))
