@@ -315,9 +315,10 @@ unseen [boosting] : {"as_missing", "error"}
 misclassification_costs : dict or None
     Costs of errors, {("actual", "predicted"): cost}; errors that are not named cost 1. They change both the growth of
     the tree and the predicted class.
-smoothing : "laplace", ("m_estimate", m) or None
+smoothing : "laplace", ("m_estimate", m), "auto" or None
     Smoothing of the class probabilities in small leaves: one more row of each class, or m more rows with the class
-    distribution of the whole table.
+    distribution of the whole table. "laplace" never changes the predicted class. "auto" is "laplace", and None with
+    `misclassification_costs`.
 n_iter_no_change : int
     Boosting stops after this number of rounds without a lower validation loss, or a higher score of `scoring`.
 scoring : "loss", str, function or None

@@ -376,7 +376,7 @@ def check_smoothing(value: Any) -> tuple[str, float] | None:
     m = _pair(value, "m_estimate")
     if is_real(m) and m > 0:
         return "m_estimate", float(m)
-    raise parameter_error("smoothing", value, "None, 'laplace' or ('m_estimate', m) with m above 0")
+    raise parameter_error("smoothing", value, "None, 'auto', 'laplace' or ('m_estimate', m) with m above 0")
 
 
 def check_unseen(value: Any) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.datasets import load_wine
 
 from treewright import (
     C45Classifier,
@@ -357,6 +358,23 @@ def test_smoothed_shares_of_the_classes_that_occur_add_up_to_one() -> None:
     ],
 )
 def test_smoothing_that_makes_no_sense_is_refused_in_a_sentence(smoothing: Any) -> None:
-    with pytest.raises(ValueError, match=r"smoothing is .*; give None, 'laplace' or") as refused:
+    with pytest.raises(ValueError, match=r"smoothing is .*; give None, 'auto', 'laplace' or") as refused:
         DecisionTreeClassifier(smoothing=smoothing).fit([[1], [2]], ["a", "b"])
     assert "\n" not in str(refused.value)
+
+
+def test_the_probabilities_of_cart_are_smoothed_without_changing_a_class() -> None:
+    X, y = load_wine(return_X_y=True)
+    plain, smooth = CARTClassifier(smoothing=None).fit(X, y), CARTClassifier().fit(X, y)
+    np.testing.assert_array_equal(plain.predict(X), smooth.predict(X))
+    counts = smooth.tree_.distribution[smooth.apply(X)]
+    expected = (counts + 1.0) / (counts.sum(axis=1, keepdims=True) + 3.0)
+    np.testing.assert_allclose(smooth.predict_proba(X), expected, rtol=1e-12)
+
+
+def test_costs_are_compared_with_the_very_shares_of_cart() -> None:
+    X, y = load_wine(return_X_y=True)
+    costs = {(0, 1): 20.0}
+    priced = CARTClassifier(misclassification_costs=costs).fit(X, y)
+    as_it_was = CARTClassifier(misclassification_costs=costs, smoothing=None).fit(X, y)
+    np.testing.assert_array_equal(priced.predict_proba(X), as_it_was.predict_proba(X))

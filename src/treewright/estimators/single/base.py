@@ -19,6 +19,7 @@ from treewright.estimators.parameters import (
     check_plan,
     check_smoothing,
     check_unseen,
+    is_auto,
     is_real,
 )
 from treewright.estimators.random_state import check_random, draw_seed
@@ -164,10 +165,18 @@ class TreeLearner(TableLearner):
         total = by_column.sum()
         return by_column / total if total > 0.0 else by_column
 
+    def _read_smoothing(self) -> tuple[str, float] | None:
+        if not is_auto(self.smoothing):
+            return check_smoothing(self.smoothing)
+        # Costs are compared with the probabilities, so that smoothing would change the predicted classes.
+        costs = self.misclassification_costs
+        are_equal = costs is None or (isinstance(costs, Mapping) and all(cost == 1 for cost in costs.values()))
+        return check_smoothing("laplace" if are_equal else None)
+
     def _specification(self, seed: int | None = None) -> TreeSpec:
         """The specification of the tree, every parameter checked; None draws the seed from `random_state`."""
         plan = check_plan({**self._recipe, **self.get_params(deep=False)}, self._criteria, single=True)
-        unseen, smoothing = check_unseen(self.unseen), check_smoothing(self.smoothing)
+        unseen, smoothing = check_unseen(self.unseen), self._read_smoothing()
         pruning = self._pruning()
         if seed is None:
             # Drawn only where it matters, so that a fit without chance leaves NumPy's global state alone.

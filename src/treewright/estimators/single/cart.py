@@ -43,7 +43,7 @@ class CARTClassifier(TreeClassifier):
         unseen: str = "as_missing",
         class_weight: Any = None,
         misclassification_costs: Any = None,
-        smoothing: Any = None,
+        smoothing: Any = "auto",
         categorical_features: Any = None,
         numeric_features: Any = None,
         n_jobs: int | None = None,
