@@ -1,7 +1,7 @@
-"""Accuracy of trees and forests as they come, without tuning, on many tables. Run with `make bench-accuracy`.
+"""Accuracy, log loss and AUC of trees and forests without tuning, on many tables. Run with `make bench-accuracy`.
 
 Every contestant sees the same rows: stratified ten-fold cross-validation, repeated more often on small tables. What
-counts is the mean rank over the tables; contestants of equal accuracy share their ranks.
+counts is the mean rank over the tables; contestants with equal figures share their ranks.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ import copy
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from c50py import C5Classifier
 from rich.console import Console
 from rich.table import Table as Grid
 from sklearn.ensemble import ExtraTreesClassifier as TheirExtraTrees
 from sklearn.ensemble import RandomForestClassifier as TheirForest
+from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold
 from sklearn.tree import DecisionTreeClassifier as TheirTree
 
@@ -30,7 +31,25 @@ FOLDS = 10
 # Repetitions are chosen so that about this many answers are judged, and the whole run takes some ten minutes.
 ANSWERS, MOST_ROUNDS = 3000, 10
 
-Answer = Callable[[BenchTable, np.ndarray, np.ndarray], np.ndarray]
+# Probabilities of the actual class below this count as this in the log loss.
+LEAST_PROBABILITY = 1e-15
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What a model says about rows: the class of each, and the probabilities of these classes."""
+
+    labels: np.ndarray
+    classes: np.ndarray
+    shares: np.ndarray
+
+    @classmethod
+    def of(cls, model: Any, rows: Any) -> Answers:
+        """The answers of a model with scikit-learn's methods."""
+        return cls(np.asarray(model.predict(rows)), np.asarray(model.classes_), np.asarray(model.predict_proba(rows)))
+
+
+Answer = Callable[[BenchTable, np.ndarray, np.ndarray], Answers]
 
 
 def folds_for(classes: np.ndarray) -> int:
@@ -38,31 +57,33 @@ def folds_for(classes: np.ndarray) -> int:
     return min(FOLDS, int(np.unique(classes, return_counts=True)[1].max()))
 
 
-def answer_by_cart(table: BenchTable, train: np.ndarray, test: np.ndarray) -> np.ndarray:
+def answer_by_cart(table: BenchTable, train: np.ndarray, test: np.ndarray) -> Answers:
     """treewright's CART."""
     model = CARTClassifier().fit(table.frame[train], table.target[train])
-    return model.predict(table.frame[test])
+    return Answers.of(model, table.frame[test])
 
 
-def answer_by_c45(table: BenchTable, train: np.ndarray, test: np.ndarray) -> np.ndarray:
+def answer_by_c45(table: BenchTable, train: np.ndarray, test: np.ndarray) -> Answers:
     """treewright's C4.5."""
     model = C45Classifier().fit(table.frame[train], table.target[train])
-    return model.predict(table.frame[test])
+    return Answers.of(model, table.frame[test])
 
 
-def answer_by_c50py(table: BenchTable, train: np.ndarray, test: np.ndarray) -> np.ndarray:
+def answer_by_c50py(table: BenchTable, train: np.ndarray, test: np.ndarray) -> Answers:
     """c50py's single tree."""
+    from c50py import C5Classifier
+
     model = C5Classifier().fit(table.pandas.iloc[train], table.target[train])
-    return model.predict(table.pandas.iloc[test])
+    return Answers.of(model, table.pandas.iloc[test])
 
 
-def answer_by_sklearn(table: BenchTable, train: np.ndarray, test: np.ndarray) -> np.ndarray:
+def answer_by_sklearn(table: BenchTable, train: np.ndarray, test: np.ndarray) -> Answers:
     """scikit-learn's tree, fully grown."""
     model = TheirTree(random_state=SEED).fit(table.one_hot[train], table.target[train])
-    return model.predict(table.one_hot[test])
+    return Answers.of(model, table.one_hot[test])
 
 
-def answer_by_sklearn_cv(table: BenchTable, train: np.ndarray, test: np.ndarray) -> np.ndarray:
+def answer_by_sklearn_cv(table: BenchTable, train: np.ndarray, test: np.ndarray) -> Answers:
     """scikit-learn's tree, pruned at the price of the best mean accuracy; of equal ones the smallest tree."""
     rows, classes = table.one_hot[train], table.target[train]
     model = TheirTree(random_state=SEED).fit(rows, classes)
@@ -75,7 +96,7 @@ def answer_by_sklearn_cv(table: BenchTable, train: np.ndarray, test: np.ndarray)
         for place, price in enumerate(prices):
             scores[place] += np.mean(predictions_of(pruned(part, price), rows[left_out]) == classes[left_out])
     best = np.flatnonzero(scores >= scores.max() - 1e-9)[-1]
-    return predictions_of(pruned(model, prices[best]), table.one_hot[test])
+    return Answers.of(pruned(model, prices[best]), table.one_hot[test])
 
 
 def pruned(model: TheirTree, price: float) -> TheirTree:
@@ -91,31 +112,31 @@ def predictions_of(model: TheirTree, rows: np.ndarray) -> np.ndarray:
     return model.classes_[model.tree_.predict(rows).argmax(axis=1)]
 
 
-def answer_by_forest(table: BenchTable, train: np.ndarray, test: np.ndarray) -> np.ndarray:
+def answer_by_forest(table: BenchTable, train: np.ndarray, test: np.ndarray) -> Answers:
     """treewright's random forest."""
     model = RandomForestClassifier(random_state=SEED).fit(table.frame[train], table.target[train])
-    return model.predict(table.frame[test])
+    return Answers.of(model, table.frame[test])
 
 
-def answer_by_extra_trees(table: BenchTable, train: np.ndarray, test: np.ndarray) -> np.ndarray:
+def answer_by_extra_trees(table: BenchTable, train: np.ndarray, test: np.ndarray) -> Answers:
     """treewright's extra trees."""
     model = ExtraTreesClassifier(random_state=SEED).fit(table.frame[train], table.target[train])
-    return model.predict(table.frame[test])
+    return Answers.of(model, table.frame[test])
 
 
-def answer_by_sklearn_forest(table: BenchTable, train: np.ndarray, test: np.ndarray) -> np.ndarray:
+def answer_by_sklearn_forest(table: BenchTable, train: np.ndarray, test: np.ndarray) -> Answers:
     """scikit-learn's random forest, on categories as ordinal codes."""
     model = TheirForest(random_state=SEED, n_jobs=2).fit(table.ordinal[train], table.target[train])
-    return model.predict(table.ordinal[test])
+    return Answers.of(model, table.ordinal[test])
 
 
-def answer_by_sklearn_extra(table: BenchTable, train: np.ndarray, test: np.ndarray) -> np.ndarray:
+def answer_by_sklearn_extra(table: BenchTable, train: np.ndarray, test: np.ndarray) -> Answers:
     """scikit-learn's extra trees, on categories as ordinal codes."""
     model = TheirExtraTrees(random_state=SEED, n_jobs=2).fit(table.ordinal[train], table.target[train])
-    return model.predict(table.ordinal[test])
+    return Answers.of(model, table.ordinal[test])
 
 
-def answer_by_intelex(table: BenchTable, train: np.ndarray, test: np.ndarray) -> np.ndarray:
+def answer_by_intelex(table: BenchTable, train: np.ndarray, test: np.ndarray) -> Answers:
     """scikit-learn-intelex's random forest, on ordinal codes; missing values are a value below all others."""
     from sklearnex.ensemble import RandomForestClassifier as IntelForest
 
@@ -123,10 +144,11 @@ def answer_by_intelex(table: BenchTable, train: np.ndarray, test: np.ndarray) ->
     rows = np.where(np.isnan(table.ordinal), np.nan_to_num(lowest, nan=0.0), table.ordinal)
     codes = np.unique(table.target, return_inverse=True)
     model = IntelForest(random_state=SEED, n_jobs=2).fit(rows[train], codes[1][train])
-    return codes[0][np.asarray(model.predict(rows[test])).astype(int)]
+    shares = np.asarray(model.predict_proba(rows[test]))
+    return Answers(codes[0][np.asarray(model.predict(rows[test])).astype(int)], codes[0][model.classes_], shares)
 
 
-def answer_by_ydf(table: BenchTable, train: np.ndarray, test: np.ndarray) -> np.ndarray:
+def answer_by_ydf(table: BenchTable, train: np.ndarray, test: np.ndarray) -> Answers:
     """YDF's random forest, on the frame as it is."""
     import ydf
 
@@ -136,7 +158,8 @@ def answer_by_ydf(table: BenchTable, train: np.ndarray, test: np.ndarray) -> np.
     model = learner.train(frame.iloc[train])
     shares = np.asarray(model.predict(frame.iloc[test].drop(columns="target")))
     classes = np.array(model.label_classes())
-    return classes[(shares > 0.5).astype(int)] if shares.ndim == 1 else classes[shares.argmax(axis=1)]
+    shares = np.column_stack([1.0 - shares, shares]) if shares.ndim == 1 else shares
+    return Answers(classes[shares.argmax(axis=1)], classes, shares)
 
 
 @dataclass(frozen=True)
@@ -173,14 +196,19 @@ GROUPS = {
 
 @dataclass(frozen=True)
 class Score:
-    """One contestant on one table: the share of right answers in each round, and the seconds it took."""
+    """One contestant on one table: accuracy, log loss and AUC of each round, and the seconds it took."""
 
-    rounds: np.ndarray
+    rounds: np.ndarray  # [round, figure]
     seconds: float
 
     @property
     def accuracy(self) -> float:
-        return float(self.rounds.mean())
+        return float(self.rounds[:, 0].mean())
+
+    @property
+    def figures(self) -> np.ndarray:
+        """Accuracy, log loss and AUC, of which more is better."""
+        return np.asarray(self.rounds.mean(axis=0) * (1.0, -1.0, 1.0))
 
 
 Scores = dict[str, dict[str, Score]]  # by table, then by contestant
@@ -192,9 +220,11 @@ def rounds_for(table: BenchTable, asked: int | None) -> int:
 
 
 def judge(table: BenchTable, contestants: dict[str, Answer], rounds: int) -> dict[str, Score]:
-    """Every contestant's accuracy on the same folds."""
-    n_rows = len(table.target)
-    right = {name: np.zeros(rounds) for name in contestants}
+    """Every contestant's figures on the same folds."""
+    classes, actual = np.unique(table.target, return_inverse=True)
+    n_rows = len(actual)
+    right = {name: np.zeros((rounds, n_rows)) for name in contestants}
+    shares = {name: np.zeros((rounds, n_rows, len(classes))) for name in contestants}
     seconds = dict.fromkeys(contestants, 0.0)
     folds = folds_for(table.target)
     splits = RepeatedStratifiedKFold(n_splits=folds, n_repeats=rounds, random_state=SEED)
@@ -203,8 +233,24 @@ def judge(table: BenchTable, contestants: dict[str, Answer], rounds: int) -> dic
             start = time.perf_counter()
             answers = answer(table, train, test)
             seconds[name] += time.perf_counter() - start
-            right[name][place // folds] += np.count_nonzero(answers == table.target[test])
-    return {name: Score(right[name] / n_rows, seconds[name]) for name in contestants}
+            right[name][place // folds, test] = answers.labels == table.target[test]
+            columns = np.searchsorted(classes, answers.classes.astype(classes.dtype))
+            shares[name][place // folds, test[:, None], columns] = answers.shares
+    return {
+        name: Score(
+            np.array([(right[name][k].mean(), *losses(shares[name][k], actual)) for k in range(rounds)]), seconds[name]
+        )
+        for name in contestants
+    }
+
+
+def losses(shares: np.ndarray, actual: np.ndarray) -> tuple[float, float]:
+    """The log loss, and the AUC of each class against the others, weighted by its rows."""
+    own = np.clip(shares[np.arange(len(actual)), actual], LEAST_PROBABILITY, 1.0)
+    sizes = np.bincount(actual, minlength=shares.shape[1])
+    counted = np.flatnonzero((sizes > 0) & (sizes < len(actual)))
+    areas = [roc_auc_score(actual == label, shares[:, label]) for label in counted]
+    return float(-np.log(own).mean()), float(np.average(areas, weights=sizes[counted]))
 
 
 def judge_all(tables: list[BenchTable], contestants: dict[str, Answer], asked: int | None, console: Console) -> Scores:
@@ -219,10 +265,13 @@ def judge_all(tables: list[BenchTable], contestants: dict[str, Answer], asked: i
     return scores
 
 
-def ranks(scores: Scores, names: Sequence[str]) -> np.ndarray:
-    """The rank of each contestant among these on each table, 1 the best; equal accuracies share the mean rank."""
-    accuracies = np.array([[by_name[name].accuracy for name in names] for by_name in scores.values()])
-    return rank_lines(accuracies)
+MEASURES = ("accuracy", "log loss", "AUC")
+
+
+def ranks(scores: Scores, names: Sequence[str], measure: int = 0) -> np.ndarray:
+    """The rank of each contestant among these on each table, 1 the best; equal figures share the mean rank."""
+    figures = np.array([[by_name[name].figures[measure] for name in names] for by_name in scores.values()])
+    return rank_lines(figures)
 
 
 def table_of_accuracies(scores: Scores, tables: list[BenchTable], names: Sequence[str]) -> Grid:
@@ -250,12 +299,14 @@ def _percent(accuracy: float, best: float) -> str:
 
 def table_of_ranks(scores: Scores, names: Sequence[str], group: Group) -> Grid:
     """Mean ranks of each of ours beside the peers, and of all together."""
-    grid = Grid("among", *names, title=f"Mean rank over {len(scores)} tables")
-    for ranked in dict.fromkeys([*((name, *group.peers) for name in group.ours), tuple(names)]):
-        if not set(ranked) <= set(names):
-            continue
-        mean = dict(zip(ranked, ranks(scores, ranked).mean(axis=0), strict=True))
-        grid.add_row(", ".join(ranked), *(f"{mean[name]:.3f}" if name in mean else "" for name in names))
+    grid = Grid("measure", "among", *names, title=f"Mean rank over {len(scores)} tables")
+    for measure, words in enumerate(MEASURES):
+        for ranked in dict.fromkeys([*((name, *group.peers) for name in group.ours), tuple(names)]):
+            if not set(ranked) <= set(names):
+                continue
+            mean = dict(zip(ranked, ranks(scores, ranked, measure).mean(axis=0), strict=True))
+            cells = (f"{mean[name]:.3f}" if name in mean else "" for name in names)
+            grid.add_row(words, ", ".join(ranked), *cells)
     return grid
 
 
