@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from functools import cache
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from treewright.engines.packed.tiles import GROUP, TILE
 from treewright.engines.packed.walk import CHILD_SHIFT, IS_LEAF, IS_SET, MOVED_UP
 from treewright.runtime.forms import choose_compiled_form
 from treewright.tree.forest import MIN_ROWS_FOR_THREADS, Forest
-from treewright.tree.tree import SplitKind
+from treewright.tree.tree import SplitKind, Tree
 
 N_COLUMNS = 5
 
@@ -40,26 +41,35 @@ def new_rows(n_rows: int, seed: int = 5) -> np.ndarray:
     return X
 
 
-X, Y = table_of(600, 0)
-NUMBERS = RandomForestRegressor(n_estimators=11, random_state=0, max_features=2, min_samples_leaf=1).fit(X, Y)
-TWO = RandomForestClassifier(n_estimators=9, random_state=0, max_features=2, min_samples_leaf=3).fit(X, Y > 0.0)
-THREE = RandomForestClassifier(n_estimators=19, random_state=0, max_features=2, min_samples_leaf=3).fit(
-    X, np.digitize(Y, [-0.5, 0.5])
-)
-ONE_LEAF = RandomForestRegressor(n_estimators=3, random_state=0, min_samples_leaf=1).fit(X[:20], np.ones(20))
-BOOSTED = GradientBoostingRegressor(n_estimators=17, random_state=0).fit(X, Y)
-FORESTS = {
-    "numbers": NUMBERS.forest_,
-    "two classes": TWO.forest_,
-    "three classes": THREE.forest_,
-    "one leaf": ONE_LEAF.forest_,
-    "boosted": BOOSTED.forests_[0],
-}
+NAMES = ("numbers", "two classes", "three classes", "one leaf", "boosted")
+
+
+@cache
+def forest_of(name: str) -> Forest:
+    """A forest of each kind; fitted when a test first needs it."""
+    X, y = table_of(600, 0)
+    if name == "boosted":
+        return GradientBoostingRegressor(n_estimators=17, random_state=0).fit(X, y).forests_[0]
+    if name == "one leaf":
+        model = RandomForestRegressor(n_estimators=3, random_state=0, min_samples_leaf=1).fit(X[:20], np.ones(20))
+    elif name == "numbers":
+        model = RandomForestRegressor(n_estimators=11, random_state=0, max_features=2, min_samples_leaf=1).fit(X, y)
+    else:
+        labels = y > 0.0 if name == "two classes" else np.digitize(y, [-0.5, 0.5])
+        n_trees = 9 if name == "two classes" else 19
+        model = RandomForestClassifier(n_estimators=n_trees, random_state=0, max_features=2, min_samples_leaf=3)
+        model.fit(X, labels)
+    return model.forest_
+
+
+@cache
+def trees_of(forest: Forest) -> list[Tree]:
+    return list(forest)
 
 
 def plain_leaf(forest: Forest, index: int, row: np.ndarray) -> int:
     """The leaf of a row, numbered in all trees, by thresholds on its raw values."""
-    tree, node = TREES[id(forest)][index], 0
+    tree, node = trees_of(forest)[index], 0
     while tree.kind[node] != SplitKind.LEAF:
         value = row[tree.column[node]]
         side = tree.missing_branch[node] if np.isnan(value) else int(value > tree.threshold[node])
@@ -67,9 +77,6 @@ def plain_leaf(forest: Forest, index: int, row: np.ndarray) -> int:
     word = forest.nodes[forest.node_start[index] + node]
     assert word & IS_LEAF
     return int(forest.leaf_start[index]) + int(word >> CHILD_SHIFT)
-
-
-TREES = {id(forest): list(forest) for forest in FORESTS.values()}
 
 
 def plain_sums(
@@ -97,19 +104,19 @@ def plain_sums(
 
 
 def test_the_tables_send_missing_values_to_both_sides():
-    words = np.concatenate([forest.nodes for forest in FORESTS.values()])
+    words = np.concatenate([forest.nodes for forest in map(forest_of, NAMES)])
     splits = words[(words & IS_LEAF) == 0]
     assert 0 < np.count_nonzero(splits & MOVED_UP) < len(splits)
     assert not (splits & IS_SET).any()
-    assert all(len(forest.packed.tile_nodes) == len(forest.nodes) for forest in FORESTS.values())
+    assert all(len(forest.packed.tile_nodes) == len(forest.nodes) for forest in map(forest_of, NAMES))
 
 
-@pytest.mark.parametrize("name", FORESTS)
+@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize(
     "n_rows", [1, 2, FEW_ROWS, FEW_ROWS + 1, GROUP - 1, GROUP + 1, TILE - 1, TILE, TILE + 1, 2 * TILE + 3]
 )
 def test_any_number_of_rows_gets_the_sums_of_a_plain_walk(name, n_rows):
-    forest, rows = FORESTS[name], new_rows(n_rows)
+    forest, rows = forest_of(name), new_rows(n_rows)
     for majority in (False, True):
         found, counts = sum_predictions(choose_compiled_form(), forest.code(rows), forest.packed, majority, 1)
         expected, _ = plain_sums(forest, rows, majority)
@@ -117,9 +124,9 @@ def test_any_number_of_rows_gets_the_sums_of_a_plain_walk(name, n_rows):
         np.testing.assert_array_equal(counts, len(forest))
 
 
-@pytest.mark.parametrize("name", FORESTS)
+@pytest.mark.parametrize("name", NAMES)
 def test_trees_with_the_row_in_their_bag_are_left_out(name):
-    forest, rows = FORESTS[name], new_rows(TILE + 9)
+    forest, rows = forest_of(name), new_rows(TILE + 9)
     bags = np.random.default_rng(1).integers(0, 256, (len(forest), -(-len(rows) // 8))).astype(np.uint8)
     for size in (3, len(rows)):
         codes = forest.code(rows[:size])
@@ -128,9 +135,9 @@ def test_trees_with_the_row_in_their_bag_are_left_out(name):
             np.testing.assert_array_equal(part, expected)
 
 
-@pytest.mark.parametrize("name", FORESTS)
+@pytest.mark.parametrize("name", NAMES)
 def test_the_number_of_threads_and_of_rows_in_a_call_does_not_change_a_bit(name, monkeypatch):
-    forest, rows = FORESTS[name], new_rows(MIN_ROWS_FOR_THREADS + 77)
+    forest, rows = forest_of(name), new_rows(MIN_ROWS_FOR_THREADS + 77)
     by_one = forest.sums(forest.code(rows, 1), 1)
     np.testing.assert_array_equal(forest.sums(forest.code(rows, 2), 2), by_one)
     monkeypatch.setattr(packed_predict, "MIN_ROWS_FOR_MASKS", len(rows) + 1)
@@ -149,7 +156,7 @@ def test_blocks_are_whole_tiles_that_cover_all_rows():
 
 
 def test_a_copy_or_pickle_does_not_contain_what_prediction_derives():
-    forest, rows = FORESTS["numbers"], new_rows(3)
+    forest, rows = forest_of("numbers"), new_rows(3)
     expected = forest.sums(forest.code(rows))
     before = len(pickle.dumps(forest))
     assert "packed" in vars(forest)
