@@ -467,3 +467,15 @@ def test_decimals_of_arrow_are_the_nearest_floats():
     decimals = [decimal.Decimal(int(x)).scaleb(-9) for x in random.integers(0, 10**17, 2000)]
     table = read_frame(pa.table({"price": pa.array(decimals)}))
     np.testing.assert_array_equal(table.values[:, 0], [float(value) for value in decimals])
+
+
+def test_large_integers_of_numpy_in_lists_stay_distinct():
+    table = read_frame({"id": [np.int64(2**53 + 1), np.int64(2**53)] * 4}, categorical_features=["id"])
+    assert table.columns[0].categories == (2**53, 2**53 + 1)
+
+
+@pytest.mark.parametrize("categorical", [None, ["a"]])
+def test_integers_of_128_bits_are_read(categorical):
+    table = read_frame(pl.DataFrame({"a": pl.Series([1, 2**70], dtype=pl.Int128)}), categorical_features=categorical)
+    expected = [0, 1] if categorical else [1.0, 2.0**70]
+    np.testing.assert_array_equal(table.values[:, 0], expected)

@@ -99,7 +99,7 @@ def fit(
         int | None,
         typer.Option(
             min=2,
-            help="Number of folds; by default 10, from 20,000 rows on 5, and from 100,000 rows on one validation set.",
+            help="Number of folds; by default 10, above 20,000 rows 5, and above 100,000 rows one validation set.",
             rich_help_panel=CHECK,
         ),
     ] = None,

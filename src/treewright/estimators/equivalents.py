@@ -177,7 +177,7 @@ class NamesExplained:
 def _explaining(method: Callable[..., Any]) -> Callable[..., Any]:
     """The method, which checks its arguments before the interpreter does."""
     known = list(inspect.signature(method).parameters.values())[1:]
-    if any(one.kind is one.VAR_KEYWORD for one in known):
+    if any(one.kind in (one.VAR_KEYWORD, one.VAR_POSITIONAL, one.POSITIONAL_ONLY) for one in known):
         return method
     names = {one.name for one in known}
     n_by_place = sum(one.kind is one.POSITIONAL_OR_KEYWORD for one in known)

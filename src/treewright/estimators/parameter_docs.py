@@ -333,10 +333,12 @@ eval_metric : str, function, list of them or None
     name, such as "accuracy_score", or functions of the target and the prediction. They do not influence the model.
 init [classes] : classifier, "zero" or None
     The model whose predicted probabilities the trees start from; "zero" starts from scores of 0, None from the class
-    distribution. It is fitted to the training rows and is part of the model.
+    distribution. It is fitted to all training rows, also those that early stopping holds out: give a simple model, or
+    `X_val` and `y_val`. It is part of the model.
 init [numbers] : regressor, "zero" or None
     The model whose predictions the trees start from; "zero" starts from scores of 0, None from the best constant. It
-    is fitted to the training rows and is part of the model.
+    is fitted to all training rows, also those that early stopping holds out: give a simple model, or `X_val` and
+    `y_val`. It is part of the model.
 oob_score [classes] : bool or function
     Whether to compute the out-of-bag accuracy, on rows that a member was not fitted to, as `oob_score_`. A function of
     target and prediction replaces the accuracy.

@@ -128,8 +128,8 @@ def cross_validate_score(
     y : one value per row
         The target.
     folds : int or None, default=10
-        Number of folds. There are fewer if the table or its smallest class has fewer rows. None takes 10 folds, from
-        20,000 rows on 5 folds, and from 100,000 rows on a single validation set, a fifth of the rows.
+        Number of folds. There are fewer if the table or its smallest class has fewer rows. None takes 10 folds, above
+        20,000 rows 5 folds, and above 100,000 rows a single validation set, a fifth of the rows.
     random_state : int, RandomState or None, default=0
         Seed of the folds. They are shuffled; classes have the same fraction in every fold.
 

@@ -179,7 +179,9 @@ def _may_hide_missing(types: set[type], families: set[_Family]) -> bool:
 
 def _read_numbers(name: str, cells: list[Any], wanted: Kind | None) -> Coded:
     """Read numbers of any type as floats, but categories beyond 2**53 as they are."""
-    if wanted is Kind.CATEGORICAL and any(isinstance(cell, int) and abs(cell) >= MOST_EXACT for cell in cells):
+    if wanted is Kind.CATEGORICAL and any(
+        isinstance(cell, int | np.integer) and abs(int(cell)) >= MOST_EXACT for cell in cells
+    ):
         known = np.array([cell is not None for cell in cells])
         indices = np.full(len(cells), np.nan)
         categories, indices[known] = number_integers(np.array(cells, dtype=object)[known])

@@ -21,7 +21,7 @@ def read_series(name: str, series: nw.Series[Any], wanted: Kind | None = None) -
     dtype = series.dtype
     if dtype == nw.Float64:
         return Column(name, Kind.NUMERIC), series.to_numpy()
-    if dtype.is_integer() and not series.null_count():
+    if dtype.is_integer() and not series.null_count() and dtype not in (nw.Int128, nw.UInt128):
         return read_values(name, series.to_numpy(), wanted)
     if dtype.is_integer() and wanted is Kind.CATEGORICAL:
         return read_values(name, series.to_list(), wanted)

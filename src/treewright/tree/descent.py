@@ -18,9 +18,10 @@ MOST_ROWS = 1 << 14
 
 
 def _block_size(tree: Tree) -> int:
-    """Return the number of rows that are sent down at a time."""
+    """Return the number of rows that are sent down at a time; those of a sparse table become dense for it."""
     divides = bool((tree.missing_branch < 0).any())
-    return min(max(MOST_ENTRIES // tree.n_leaves, 1), MOST_ROWS) if divides else MOST_ROWS
+    n_rows = min(max(MOST_ENTRIES // len(tree.columns), 1), MOST_ROWS)
+    return min(max(MOST_ENTRIES // tree.n_leaves, 1), n_rows) if divides else n_rows
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,12 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from interruption import printed_by
 from one_way import assert_first_column_moves_answers_one_way
 from sample_tables import answers, mixed_table, target_of
-from treewright import DecisionTreeRegressor, GradientBoostingClassifier, GradientBoostingRegressor
+from treewright import (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+)
 from treewright.estimators.boosting.losses import (
     Exponential,
     Huber,
@@ -346,3 +351,20 @@ def test_mistakes_are_named(parameters, words):
 @parametrize_with_checks([learner(n_estimators=10, min_samples_leaf=1, random_state=0) for learner in BOTH])
 def test_boosting_passes_the_checks_of_scikit_learn(estimator, check):
     check(estimator)
+
+
+def test_huber_of_several_numbers_is_that_of_each_alone():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(200, 3))
+    targets = 1000.0 * np.column_stack([X[:, 0], X[:, 1] + 0.1 * random.normal(size=200)])
+    options = {"n_estimators": 20, "loss": "huber", "random_state": 0}
+    together = GradientBoostingRegressor(**options).fit(X, targets).predict(X)
+    for k in (0, 1):
+        alone = GradientBoostingRegressor(**options).fit(X, targets[:, k]).predict(X)
+        np.testing.assert_allclose(together[:, k], alone, rtol=1e-9)
+
+
+def test_an_initial_model_of_one_class_is_sure_of_it():
+    X = np.random.default_rng(0).normal(size=(50, 2))
+    model = GradientBoostingClassifier(n_estimators=2, init=DecisionTreeClassifier()).fit(X, ["q"] * 50)
+    np.testing.assert_allclose(model.predict_proba(X), 1.0, atol=1e-9)

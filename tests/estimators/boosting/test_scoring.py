@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_iris, make_regression
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -168,3 +171,28 @@ def test_a_loss_of_several_classes_is_a_function_of_all_scores():
     assert np.abs(usual.predict_proba(FLOWERS) - mine.predict_proba(FLOWERS)).mean() < 0.05
     with pytest.raises(ValueError, match="the loss must return a pair: gradients and hessians"):
         GradientBoostingClassifier(loss=lambda scores, labels: scores, **FIXED).fit(FLOWERS, words)
+
+
+@pytest.mark.parametrize(
+    "scoring", ["neg_max_error", lambda model, X, y: -abs(model.predict(X) - y).max()], ids=["name", "own"]
+)
+def test_a_score_without_weights_is_computed_without_them(scoring: Any) -> None:
+    random = np.random.default_rng(0)
+    X = random.normal(size=(100, 2))
+    model = GradientBoostingRegressor(n_estimators=5, scoring=scoring, random_state=0)
+    weights = random.uniform(0.5, 2.0, 100)
+    assert model.fit(X, X[:, 0], X_val=X, y_val=X[:, 0], sample_weight_val=weights).n_estimators_ >= 1
+
+
+def test_an_own_loss_takes_a_class_without_rows() -> None:
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    labels = np.array(["a", "c", "d"])[np.digitize(X[:, 0], [-0.5, 0.5])]
+
+    def cross_entropy(scores: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        shares = np.exp(scores - scores.max(axis=1, keepdims=True))
+        shares /= shares.sum(axis=1, keepdims=True)
+        return shares - np.eye(shares.shape[1])[y], shares * (1.0 - shares)
+
+    declared = pd.Series(pd.Categorical(labels, categories=list("abcd")))
+    model = GradientBoostingClassifier(loss=cross_entropy, n_estimators=20, random_state=0).fit(X, declared)
+    assert model.score(X, labels) > 0.98

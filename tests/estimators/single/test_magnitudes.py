@@ -97,3 +97,11 @@ def test_c45_scales_only_columns_in_small_units():
     both = np.column_stack([X[:, 0] * 1e-5, X[:, 1]])
     expected = C45Classifier().fit(X[:, :2], LABELS)
     np.testing.assert_array_equal(C45Classifier().fit(both, LABELS).predict(both), expected.predict(X[:, :2]))
+
+
+@pytest.mark.parametrize("scale", [2.0**-300, 2.0**300])
+def test_a_given_alpha_is_in_the_unit_of_the_target(scale):
+    usual = DecisionTreeRegressor(prune="cost_complexity", ccp_alpha=0.01).fit(X, Y)
+    scaled = DecisionTreeRegressor(prune="cost_complexity", ccp_alpha=0.01 * scale**2).fit(X, Y * scale)
+    assert scaled.get_n_leaves() == usual.get_n_leaves() > 1
+    assert scaled.ccp_alpha_ == pytest.approx(0.01 * scale**2)

@@ -54,5 +54,6 @@ def initial_scores(model: Any, X: Any, loss: Loss, names: list[Any]) -> np.ndarr
     logarithms = np.log(np.clip(shares, LEAST_PROBABILITY, 1.0)).T
     if len(names) > 2:
         return np.ascontiguousarray(logarithms)
-    odds = logarithms[-1:] - (logarithms[:1] if len(names) == 2 else 0.0)
+    # The only class has label 0, and odds are those of label 1.
+    odds = (logarithms[-1:] if len(names) == 2 else np.log(LEAST_PROBABILITY)) - logarithms[:1]
     return np.ascontiguousarray(0.5 * odds if isinstance(loss, Exponential) else odds)

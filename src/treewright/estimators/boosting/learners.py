@@ -735,8 +735,11 @@ class GradientBoostingClassifier(ClassPredictions, Boosting):
     def _read_loss(self, training: Training) -> Loss:
         n_classes = max(len(training.target.classes), 2)
         if callable(self.loss) and n_classes > 2:
+            # Classes that were declared but have no rows come last.
             place = {name: position for position, name in enumerate(training.classes.tolist())}
-            return OwnClasses(self.loss, np.array([place.get(name, 0) for name in training.target.classes]))
+            return OwnClasses(
+                self.loss, np.array([place.setdefault(name, len(place)) for name in training.target.classes])
+            )
         return read_loss(self.loss, LossChoices(n_classes))
 
     def _read_validation_target(self, y: Any, training: Training) -> np.ndarray:

@@ -330,6 +330,10 @@ class ManyOutputs(Loss):
     def begin(self, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
         return np.concatenate([loss.begin(line, weights) for loss, line in zip(self.losses, targets, strict=True)])
 
+    def adapt(self, scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> None:
+        for k, loss in enumerate(self.losses):
+            loss.adapt(scores[k : k + 1], targets[k], weights)
+
     def fill(
         self,
         scores: np.ndarray,

@@ -73,14 +73,22 @@ def read_scoring(scoring: Any, target: Target, classes: np.ndarray) -> Metric | 
     except (ValueError, TypeError):
         raise wrong from None
 
+    is_weighted = _takes_weights(scorer)
+
     def compute(targets: np.ndarray, predictions: np.ndarray, weights: np.ndarray) -> float:
         model = _predicted(target, classes, labels, predictions)
         truth = _named(targets, labels, classes) if target.is_classes else targets.T
-        options = {"sample_weight": weights} if (weights != weights[0]).any() else {}
+        options = {"sample_weight": weights} if is_weighted and (weights != weights[0]).any() else {}
         return float(scorer(model, np.empty((len(predictions), 1)), truth, **options))
 
     name = scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "score")
     return Metric(str(name), compute)
+
+
+def _takes_weights(scorer: Any) -> bool:
+    """Whether a scorer, or the metric that it computes, has a parameter for the weights of rows."""
+    function = getattr(scorer, "_score_func", scorer)
+    return "sample_weight" in inspect.signature(function).parameters
 
 
 def _predicted(target: Target, classes: np.ndarray, labels: np.ndarray, predictions: np.ndarray) -> Any:

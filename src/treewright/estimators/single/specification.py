@@ -64,7 +64,10 @@ class TreeSpec:
         # The squares of the smallest targets are 0.
         unit = max(unit_of_impurity(self.plan.criterion, scale), 1e-300)
         plan = replace(self.plan, min_split_gain=self.plan.min_split_gain / unit)
-        fitted = replace(self, plan=plan)._fit(replace(training, y=training.y / scale))
+        pruning = self.pruning
+        if pruning is not None and not isinstance(pruning.ccp_alpha, str):
+            pruning = replace(pruning, ccp_alpha=pruning.ccp_alpha / max(scale**2, 1e-300))
+        fitted = replace(self, plan=plan, pruning=pruning)._fit(replace(training, y=training.y / scale))
         alpha = None if fitted.ccp_alpha is None else fitted.ccp_alpha * scale**2
         return FittedTree(with_scaled_target(fitted.tree, scale), alpha)
 
