@@ -196,3 +196,11 @@ def test_an_own_loss_takes_a_class_without_rows() -> None:
     declared = pd.Series(pd.Categorical(labels, categories=list("abcd")))
     model = GradientBoostingClassifier(loss=cross_entropy, n_estimators=20, random_state=0).fit(X, declared)
     assert model.score(X, labels) > 0.98
+
+
+@pytest.mark.filterwarnings("ignore:Only one class")
+def test_a_score_that_is_not_a_number_is_refused() -> None:
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    model = GradientBoostingClassifier(n_estimators=3, scoring="roc_auc")
+    with pytest.raises(ValueError, match="the score 'roc_auc' is not a number on the validation set"):
+        model.fit(X, X[:, 0] > 0.0, X_val=X[:5], y_val=[True] * 5)

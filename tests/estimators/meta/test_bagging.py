@@ -770,3 +770,12 @@ def not_applicable(model: Any) -> dict[str, str]:
 )
 def test_learners_pass_the_checks_of_scikit_learn(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("others", [["b"] * 19, ["b"] * 10 + ["c"] * 9], ids=["two classes", "three classes"])
+def test_decision_functions_of_samples_without_a_class_are_refused(others: list[str]) -> None:
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    model = BaggingClassifier(LogisticRegression(), n_estimators=20, random_state=0).fit(X, ["r", *others])
+    with pytest.raises(ValueError, match=r"samples without rows of a class.*use predict_proba"):
+        model.decision_function(X)
+    assert model.predict_proba(X).shape == (20, len(set(others)) + 1)

@@ -79,7 +79,12 @@ def read_scoring(scoring: Any, target: Target, classes: np.ndarray) -> Metric | 
         model = _predicted(target, classes, labels, predictions)
         truth = _named(targets, labels, classes) if target.is_classes else targets.T
         options = {"sample_weight": weights} if is_weighted and (weights != weights[0]).any() else {}
-        return float(scorer(model, np.empty((len(predictions), 1)), truth, **options))
+        score = float(scorer(model, np.empty((len(predictions), 1)), truth, **options))
+        if np.isnan(score):
+            raise ValueError(
+                f"the score {name!r} is not a number on the validation set; give more rows, or another score"
+            )
+        return score
 
     name = scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "score")
     return Metric(str(name), compute)

@@ -503,6 +503,11 @@ class BaggingClassifier(ClassPredictions, BaggingLearner):
     def decision_function(self, X: Any) -> np.ndarray:
         """The mean of the members' decision functions, if they have one and were fitted to the same classes."""
         check_is_fitted(self)
+        if any(len(member.classes_) < len(self.classes_) for member in self.estimators_):
+            raise ValueError(
+                "some members were fitted to samples without rows of a class, so that their decision functions "
+                "cannot be averaged; use predict_proba"
+            )
         rows = self._open(X)
         pairs = zip(self.estimators_, self.estimators_features_, strict=True)
         scores = [
