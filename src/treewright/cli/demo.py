@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from treewright.cli.errors import choose
 
 if TYPE_CHECKING:
+    from treewright.cli.analysis import PreparedFit
     from treewright.cli.report import Report
     from treewright.datasets import Dataset
 
@@ -59,8 +60,7 @@ def _show_id3(report: Report, dataset: Dataset) -> None:
 
 
 def _show_c45(report: Report, dataset: Dataset) -> None:
-    from treewright.cli.analysis import FitOptions, fit_all, prepare, validate
-    from treewright.cli.report import progress_bar
+    from treewright.cli.analysis import FitOptions, prepare
 
     report.heading("2. Four hundred apple trees: how bad is the scab?")
     report.paragraph("The table is invented, with text, numbers, dates, ordered categories and missing values.")
@@ -73,14 +73,7 @@ def _show_c45(report: Report, dataset: Dataset) -> None:
         "split must have twenty rows. The score on rows that the tree was not fitted to:"
     )
     report.blank()
-    fitted = fit_all(prepared)
-    with progress_bar("cross-validating", len(prepared.folds)) as step:
-        found = validate(prepared, step)
-    report.scores(found, len(prepared.X), fitted.tree_)
-    report.blank()
-    report.paragraph("The tree, fitted to all rows:")
-    report.blank()
-    report.tree(fitted.tree_)
+    fitted = _show_score_and_tree(report, prepared)
     report.blank()
     leaf = next(node for node in fitted.tree_ if node.is_leaf and node.errors)
     report.paragraph(
@@ -89,9 +82,8 @@ def _show_c45(report: Report, dataset: Dataset) -> None:
 
 
 def _show_any(report: Report, dataset: Dataset) -> None:
-    from treewright.cli.analysis import FitOptions, fit_all, prepare, validate
+    from treewright.cli.analysis import FitOptions, prepare
     from treewright.cli.fit import task_sentence
-    from treewright.cli.report import progress_bar
 
     report.heading(dataset.description)
     report.blank()
@@ -100,6 +92,14 @@ def _show_any(report: Report, dataset: Dataset) -> None:
     report.blank()
     report.paragraph(task_sentence(prepared))
     report.blank()
+    _show_score_and_tree(report, prepared)
+
+
+def _show_score_and_tree(report: Report, prepared: PreparedFit) -> Any:
+    """Print the cross-validated score, and the tree of all rows; returns the fitted learner."""
+    from treewright.cli.analysis import fit_all, validate
+    from treewright.cli.report import progress_bar
+
     fitted = fit_all(prepared)
     with progress_bar("cross-validating", len(prepared.folds)) as step:
         found = validate(prepared, step)
@@ -108,6 +108,7 @@ def _show_any(report: Report, dataset: Dataset) -> None:
     report.paragraph("The tree, fitted to all rows:")
     report.blank()
     report.tree(fitted.tree_)
+    return fitted
 
 
 def _rows(dataset: Dataset, count: int) -> list[dict[str, object]]:

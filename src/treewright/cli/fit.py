@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
+from treewright.cli import options
 from treewright.cli.errors import UserError, as_user_errors, choose
 from treewright.insight.task import Task
 
@@ -16,114 +15,34 @@ if TYPE_CHECKING:
     from treewright.table import Frame
     from treewright.tree import Tree
 
-COLUMNS, MODEL, CHECK, OUTPUT = "Columns", "Model", "Cross-validation", "Output"
-
 
 def fit(
-    table: Annotated[
-        str,
-        typer.Argument(
-            help="A CSV, TSV, JSON lines, ARFF or Parquet file, or the name of a data set that ships with treewright."
-        ),
-    ],
-    target: Annotated[
-        str | None, typer.Option("--target", "-t", help="The column to predict.", rich_help_panel=COLUMNS)
-    ] = None,
-    task: Annotated[
-        Task | None,
-        typer.Option(
-            help="Predict classes or numbers; by default what the target's values suggest.",
-            rich_help_panel=COLUMNS,
-        ),
-    ] = None,
-    categorical: Annotated[
-        list[str] | None,
-        typer.Option(metavar="A,B", help="Numeric columns that are treated as categories.", rich_help_panel=COLUMNS),
-    ] = None,
-    numeric: Annotated[
-        list[str] | None,
-        typer.Option(metavar="A,B", help="Text columns that are treated as numbers.", rich_help_panel=COLUMNS),
-    ] = None,
-    ignore: Annotated[
-        list[str] | None,
-        typer.Option(metavar="A,B", help="Columns to leave out.", rich_help_panel=COLUMNS),
-    ] = None,
-    drop_missing_target: Annotated[
-        bool,
-        typer.Option("--drop-missing-target", help="Leave out rows without a target.", rich_help_panel=COLUMNS),
-    ] = False,
-    model: Annotated[
-        str | None,
-        typer.Option(
-            "--model",
-            "-m",
-            help="A tree: c45, cart, id3, tree, oner, stump, random-tree or oblivious; or an ensemble: random-forest, "
-            "extra-trees, bagging, random-subspace, adaboost, gradient-boosting, voting, stacking or averaging; "
-            "by default c45 for classes and cart for numbers.",
-            rich_help_panel=MODEL,
-        ),
-    ] = None,
-    trees: Annotated[
-        int | None, typer.Option(min=1, help="Number of trees of an ensemble.", rich_help_panel=MODEL)
-    ] = None,
-    max_depth: Annotated[
-        int | None, typer.Option(min=0, help="Largest number of splits from the root to a leaf.", rich_help_panel=MODEL)
-    ] = None,
-    min_leaf: Annotated[
-        int | None,
-        typer.Option(
-            min=1, help="Least number of rows in a leaf; with c45, in two branches of a split.", rich_help_panel=MODEL
-        ),
-    ] = None,
-    criterion: Annotated[
-        str | None,
-        typer.Option(help="How splits are rated, e.g. gini or squared_error.", rich_help_panel=MODEL),
-    ] = None,
-    prune: Annotated[
-        str | None,
-        typer.Option(
-            help="Pruning: cost_complexity (default of cart), error_based (default of c45), reduced_error, "
-            "pessimistic, minimum_description_length, collapse, or none.",
-            rich_help_panel=MODEL,
-        ),
-    ] = None,
-    missing: Annotated[
-        str | None,
-        typer.Option(
-            help="Treatment of missing values: learned, fractional, majority, class_majority, every_value, "
-            "all_branches, model, branch, surrogate or error.",
-            rich_help_panel=MODEL,
-        ),
-    ] = None,
-    folds: Annotated[
-        int | None,
-        typer.Option(
-            min=2,
-            help="Number of folds; by default 10, above 20,000 rows 5, and above 100,000 rows one validation set.",
-            rich_help_panel=CHECK,
-        ),
-    ] = None,
-    seed: Annotated[
-        int,
-        typer.Option(min=0, max=2**32 - 1, help="Seed of the folds and of random trees.", rich_help_panel=CHECK),
-    ] = 0,
-    rules: Annotated[
-        bool, typer.Option("--rules", help="Also print one rule per leaf.", rich_help_panel=OUTPUT)
-    ] = False,
-    max_depth_shown: Annotated[
-        int | None,
-        typer.Option(min=0, help="Print this many levels of the tree.", rich_help_panel=OUTPUT),
-    ] = None,
-    whole: Annotated[bool, typer.Option("--whole", help="Print all of a long tree.", rich_help_panel=OUTPUT)] = False,
-    json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object for programs.", rich_help_panel=OUTPUT)
-    ] = False,
+    table: options.TableArgument,
+    target: options.TargetOption = None,
+    task: options.TaskOption = None,
+    categorical: options.CategoricalOption = None,
+    numeric: options.NumericOption = None,
+    ignore: options.IgnoreOption = None,
+    drop_missing_target: options.DropMissingTargetOption = False,
+    model: options.ModelOption = None,
+    trees: options.TreesOption = None,
+    max_depth: options.MaxDepthOption = None,
+    min_leaf: options.MinLeafOption = None,
+    criterion: options.CriterionOption = None,
+    prune: options.PruneOption = None,
+    missing: options.MissingOption = None,
+    folds: options.FoldsOption = None,
+    seed: options.SeedOption = 0,
+    rules: options.RulesOption = False,
+    max_depth_shown: options.MaxDepthShownOption = None,
+    whole: options.WholeOption = False,
+    json: options.JsonOption = False,
 ) -> None:
     """Fit a model to a table; print the kind of each column, the score of the model, and the model."""
     frame, own_target = open_table(table)
     from treewright.cli.analysis import FitOptions, prepare
 
-    options = FitOptions(
+    given = FitOptions(
         target=target or own_target or _require_target(table, frame),
         model=model,
         task=task,
@@ -142,7 +61,7 @@ def fit(
             "missing": missing,
         },
     )
-    prepared = prepare(frame, options)
+    prepared = prepare(frame, given)
     if is_ensemble(prepared.learner) and (rules or max_depth_shown is not None):
         option = "--rules" if rules else "--max-depth-shown"
         raise UserError(f"{option} shows a single tree, and model {prepared.model!r} is made of many; leave it out")
