@@ -4,7 +4,7 @@ PIP := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check
 READY := $(VENV)/.ready
 BENCH_READY := $(VENV)/.bench-ready
 
-.PHONY: help kernels demo test test-fast test-jit lint bench-trees bench-missing bench-forests bench-boosting bench-prediction \
+.PHONY: help kernels demo test test-fast test-jit soak lint bench-trees bench-missing bench-forests bench-boosting bench-prediction \
 	bench-start bench-defaults bench-peer-suites bench-busy bench-accuracy bench-forest-accuracy bench-boosting-accuracy clean
 
 help:
@@ -12,6 +12,7 @@ help:
 	@echo "make kernels                  compile the kernels into a shared library, if a source has changed"
 	@echo "make test-fast                run the tests that take no more than a few seconds each"
 	@echo "make test                     run all tests"
+	@echo "make soak                     run all tests, with ten times as many examples and checks that take minutes; hours"
 	@echo "make test-jit                 run a part of the tests with kernels that Numba compiles at run time"
 	@echo "make lint                     check style, format and types"
 	@echo "make bench-start              time from process start to first prediction, from a wheel; about 10 minutes"
@@ -37,13 +38,16 @@ demo: $(READY)
 	$(VENV)/bin/treewright demo
 
 test: kernels
-	$(VENV)/bin/python -m pytest -n 2 --dist worksteal
+	$(VENV)/bin/python -m pytest -n 2 --dist worksteal -m "not soak"
 
 test-fast: kernels
-	$(VENV)/bin/python -m pytest -n 2 --dist worksteal -m "not slow"
+	$(VENV)/bin/python -m pytest -n 2 --dist worksteal -m "not slow and not soak"
+
+soak: kernels
+	TREEWRIGHT_SOAK=1 $(VENV)/bin/python -m pytest -n 2 --dist worksteal
 
 test-jit: $(READY)
-	TREEWRIGHT_FORM=jit $(VENV)/bin/python -m pytest -n 2 tests/engines tests/runtime tests/encoding -m "not slow"
+	TREEWRIGHT_FORM=jit $(VENV)/bin/python -m pytest -n 2 tests/engines tests/runtime tests/encoding -m "not slow and not soak"
 
 lint: $(READY)
 	$(VENV)/bin/ruff check .

@@ -19,10 +19,13 @@ from treewright.tree import SplitKind, Target, Tree
 # Compiling a kernel takes seconds, so no single example is timed; a build of a commit is the same each time.
 settings.register_profile("full", deadline=None, derandomize=bool(os.environ.get("CI")))
 settings.register_profile("fast", settings.get_profile("full"), max_examples=25)
+settings.register_profile("soak", settings.get_profile("full"), max_examples=1000)
+
+PROFILES = {"not slow and not soak": "fast", "not soak": "full"}
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    settings.load_profile("fast" if config.option.markexpr == "not slow" else "full")
+    settings.load_profile("soak" if os.environ.get("TREEWRIGHT_SOAK") else PROFILES.get(config.option.markexpr, "full"))
     # Inherited by the worker processes: on busy cores, the threads of BLAS take 20 times the work of a small product.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     _require_machine_code()

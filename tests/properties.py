@@ -10,5 +10,8 @@ FULL_MAX_EXAMPLES = settings.get_profile("full").max_examples
 
 
 def examples(count: int, **choices: Any) -> settings:
-    """Test a property with `count` examples, and with proportionally fewer in the profile of `make test-fast`."""
+    """Test a property with `count` examples, and with proportionally fewer in the profile of `make test-fast`.
+
+    `make soak` tests it with ten times as many.
+    """
     return settings(max_examples=max(1, count * settings.default.max_examples // FULL_MAX_EXAMPLES), **choices)

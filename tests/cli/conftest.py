@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from treewright.cli import app
 
-PLAIN = {"COLUMNS": "80", "NO_COLOR": None, "FORCE_COLOR": None, "TREEWRIGHT_FORM": "plain", "TREEWRIGHT_DEBUG": None}
+PLAIN = {"COLUMNS": "80", "NO_COLOR": None, "FORCE_COLOR": None, "TREEWRIGHT_FORM": "library", "TREEWRIGHT_DEBUG": None}
 
 
 @dataclass(frozen=True)

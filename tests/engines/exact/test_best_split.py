@@ -234,7 +234,7 @@ def check_root(make_recipe, table, criterion, mode, missing, min_leaf):
         assert math.isclose(child.weight, sum(part), abs_tol=1e-9)
 
 
-relaxed = examples(20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+relaxed = examples(6, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.mark.slow

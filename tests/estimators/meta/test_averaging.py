@@ -224,7 +224,7 @@ def test_averaging_passes_the_checks_of_scikit_learn(estimator: Any, check: Call
     check(estimator)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @parametrize_with_checks(
     [BayesianAveragingClassifier(), BayesianAveragingRegressor()],
     expected_failed_checks=lambda model: NO_WEIGHTS,

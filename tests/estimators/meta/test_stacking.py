@@ -163,7 +163,7 @@ def test_stacking_passes_the_checks_of_scikit_learn(estimator: Any, check: Calla
     check(estimator)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @parametrize_with_checks([StackingClassifier(), StackingRegressor()], expected_failed_checks=lambda model: NO_WEIGHTS)
 def test_the_default_set_passes_them_too(estimator: Any, check: Callable[[Any], None]) -> None:
     check(estimator)

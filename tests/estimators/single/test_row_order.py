@@ -67,7 +67,7 @@ def check(learner: Any, rows: tuple[Rows, list[int], list[int]]) -> None:
 @pytest.mark.parametrize("missing", ["learned", "fractional", "every_value", "all_branches", "branch", "surrogate"])
 @pytest.mark.parametrize(("criterion", "learner"), CLASSIFIERS + REGRESSORS)
 def test_rows_in_another_order_grow_the_same_tree(criterion: str, learner: Any, missing: str, categorical: str) -> None:
-    @examples(12, derandomize=True)
+    @examples(5, derandomize=True)
     @given(tables(), st.integers(1, 3))
     def check_all(rows: tuple[Rows, list[int], list[int]], min_leaf: int) -> None:
         options = {"missing": missing, "categorical": categorical, "min_samples_leaf": min_leaf, "max_depth": 4}
@@ -83,7 +83,7 @@ def test_rows_in_another_order_grow_the_same_tree(criterion: str, learner: Any, 
 @pytest.mark.parametrize("missing", ["learned", "fractional", "branch", "surrogate"])
 @pytest.mark.parametrize("learner", [ObliviousTreeClassifier, ObliviousTreeRegressor])
 def test_rows_in_another_order_grow_the_same_oblivious_tree(learner: Any, missing: str, categorical: str) -> None:
-    @examples(12, derandomize=True)
+    @examples(5, derandomize=True)
     @given(tables())
     def check_all(rows: tuple[Rows, list[int], list[int]]) -> None:
         check(learner(missing=missing, categorical=categorical, max_depth=3), rows)
