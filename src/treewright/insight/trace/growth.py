@@ -8,10 +8,10 @@ import numpy as np
 
 from treewright.insight import measures
 from treewright.insight.trace.candidates import describe, reasons
-from treewright.insight.trace.choice import Option, average_gain, choose, rate_columns, retake, tests_of
+from treewright.insight.trace.choice import Option, average_gain, choose, rate_columns, retake
 from treewright.insight.trace.rating import CLOSE, NodeRows
 from treewright.insight.trace.rows import Here, divide
-from treewright.insight.trace.steps import NodeStep, Share
+from treewright.insight.trace.steps import Candidate, NodeStep, Share
 from treewright.insight.trace.sums import ClassSums, NumberSums, moments, number_impurity
 from treewright.insight.trace.training import Replay, values_of_growth
 from treewright.tree.tree import Node, SplitKind
@@ -172,10 +172,24 @@ def _compared(
         return replace(step, leaf_reason=_leaf_reason(growth, step, rows, options, winner))
     if winner != taken and not plan.is_random:
         step = replace(step, rule=f"{step.rule} The scores of the best columns differ by rounding only.".strip())
-    others = [one.score for place, one in enumerate(candidates) if place != taken and np.isfinite(one.score)]
+    lowered = _lowered(step.candidates[taken], node)
+    step = replace(step, rule=f"{step.rule} {lowered}".strip())
+    others = [
+        one.score
+        for place, one in enumerate(candidates)
+        if place != taken and np.isfinite(one.score) and not one.reason.startswith("average-gain")
+    ]
     own = candidates[taken].score
     margin = own - max(others) if others and np.isfinite(own) else None
     return replace(_with_split(growth, step, node, here), margin=margin)
+
+
+def _lowered(winner: Candidate, node: Node) -> str:
+    """C4.5 lowers a threshold to the largest value of the whole table that is not above it."""
+    if node.kind is not SplitKind.THRESHOLD or not winner.branches or node.tree.tolerance == 0.0:
+        return ""
+    found, own = winner.branches[0].test, str(node.tests[0])
+    return "" if found == own else f"The threshold of {found} is lowered to the largest value not above it: {own}."
 
 
 def _rule(rows: NodeRows, average: float | None, options: list[Option], taken: int) -> str:
@@ -259,5 +273,3 @@ def _missing(growth: Growth, node: Node, here: Here) -> Share | None:
         words += ", where they gain the most"
     return Share(tuple(rows.tolist()), weight, words, counts)
 
-
-__all__ = ["Growth", "SplitKind", "measure_node", "node_rows", "tests_of", "trace_growth"]
