@@ -124,7 +124,7 @@ def fit(
     from treewright.cli.analysis import FitOptions, prepare
 
     options = FitOptions(
-        target=target or own_target or _require_target(table, frame),
+        target=target or own_target or require_target(table, frame),
         model=model,
         task=task,
         categorical=split_names(categorical, frame),
@@ -178,7 +178,8 @@ def split_names(given: list[str] | None, frame: Frame) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def _require_target(table: str, frame: Frame) -> str:
+def require_target(table: str, frame: Frame) -> str:
+    """Refuse a table without a target, with some of its columns in the sentence."""
     columns = frame.columns
     # The target is often the last column, so that is always shown.
     some = [*map(repr, columns)] if len(columns) <= 8 else [*map(repr, columns[:6]), "...", repr(columns[-1])]

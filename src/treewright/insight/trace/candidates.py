@@ -26,8 +26,7 @@ def describe(replay: Replay, node: NodeRows, option: Option, max_thresholds: int
     members = _members(node, option, is_missing)
     tests = tests_of(node, table, option)
     branches = tuple(
-        _branch(replay, node, str(test), taken, weights)
-        for test, (taken, weights) in zip(tests, members, strict=True)
+        _branch(replay, node, str(test), taken, weights) for test, (taken, weights) in zip(tests, members, strict=True)
     )
     if isinstance(found, Sets) and found.multiway:
         branches = _all_categories(replay, option.column, branches)
@@ -203,9 +202,7 @@ def _sides(node: NodeRows, cuts: Cuts, kept: np.ndarray) -> tuple[tuple[np.ndarr
     return tuple(found)
 
 
-def reasons(
-    node: NodeRows, table: TableView, options: list[Option], winner: int, average: float | None
-) -> list[str]:
+def reasons(node: NodeRows, table: TableView, options: list[Option], winner: int, average: float | None) -> list[str]:
     """For each column, why it won or lost."""
     return [_reason(node, table, option, options, winner, average) for option in options]
 

@@ -220,7 +220,7 @@ def _votes(model: Any, predictions: np.ndarray, outside: np.ndarray, targets: np
     if is_classifier(model):
         labels = np.where(known, np.nan_to_num(votes, nan=-1.0).argmax(axis=1), -1)
         score = float((labels[known] == targets[known]).mean())
-        names = np.append(np.asarray(model.classes_, dtype=object), None)
+        names = np.array([*model.classes_.tolist(), None], dtype=object)
         return VoteStep(voters, votes, names[labels], names[targets], score)
     spread = float(((targets[known] - targets[known].mean()) ** 2).sum())
     error = float(((targets[known] - votes[known, 0]) ** 2).sum())

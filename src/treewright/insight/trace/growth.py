@@ -264,7 +264,9 @@ def _missing(growth: Growth, node: Node, here: Here) -> Share | None:
     if replay.tree.surrogates is not None:
         places = here.rows[missing]
         counts = tuple(float(np.isin(places, child.rows).sum()) for child in children)
-        named = "; ".join(str(surrogate) for surrogate in node.surrogates) or "no column agrees better than the majority"
+        named = (
+            "; ".join(str(surrogate) for surrogate in node.surrogates) or "no column agrees better than the majority"
+        )
         return Share(tuple(rows.tolist()), weight, f"surrogates decide: {named}", counts)
     branch = node.missing_branch
     counts = tuple(1.0 if place == branch else 0.0 for place in range(len(node.children)))
@@ -272,4 +274,3 @@ def _missing(growth: Growth, node: Node, here: Here) -> Share | None:
     if replay.plan.strategy.name == "learned":
         words += ", where they gain the most"
     return Share(tuple(rows.tolist()), weight, words, counts)
-

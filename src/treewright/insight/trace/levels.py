@@ -148,9 +148,7 @@ def _candidates(
     return tuple(found)
 
 
-def _candidate(
-    name: str, cuts: LevelCuts, total: float, impurity: float, tie: float, most: int | None
-) -> Candidate:
+def _candidate(name: str, cuts: LevelCuts, total: float, impurity: float, tie: float, most: int | None) -> Candidate:
     best = cuts.best(tie)
     thresholds = None if np.isnan(cuts.thresholds).all() else _thresholds(cuts, total, impurity, most)
     # Many categories must gain more than by chance; the split of known from missing values need not.

@@ -86,7 +86,9 @@ def _collapse_by_errors(tree: Tree, paths: Paths) -> tuple[list[PruningStep], np
         if below[node] < errors[node] - 0.001 or _is_below(tree, node, at):
             continue
         at[node] = True
-        words = f"its leaves make {below[node]:.2f} errors, and a leaf {errors[node]:.2f}: no fewer, so it becomes a leaf"
+        words = (
+            f"its leaves make {below[node]:.2f} errors, and a leaf {errors[node]:.2f}: no fewer, so it becomes a leaf"
+        )
         steps.append(
             PruningStep("collapse", node, paths[node], float(below[node]), float(errors[node]), None, "leaf", words)
         )
@@ -127,7 +129,10 @@ def _cost_complexity(tree: Tree, alpha: float, paths: Paths) -> list[PruningStep
             f"g(t) = ({risk[weakest]:.4f} - {below[weakest]:.4f}) / ({leaves[weakest]:.0f} - 1) = {links.min():.4f}, "
             f"{'at most' if cut else 'above'} ccp_alpha = {alpha:.4f}: it {'becomes a leaf' if cut else 'is kept'}"
         )
-        figures = (("alpha", reached), ("leaves", float(leaves[0] - leaves[weakest] + 1)))
+        figures: tuple[tuple[str, float], ...] = (
+            ("alpha", reached),
+            ("leaves", float(leaves[0] - leaves[weakest] + 1)),
+        )
         figures += (("risk", float(below[0] + risk[weakest] - below[weakest])),)
         outcome = "leaf" if cut else "kept"
         ends = (float(below[weakest]), float(risk[weakest]), None)
@@ -365,4 +370,3 @@ def _refill(bound: Bounds, live: Live, here: Here) -> None:
     if live.split >= 0:
         for child, rows in zip(live.children, bound.send(live.split, here), strict=True):
             _refill(bound, child, rows)
-

@@ -310,6 +310,4 @@ class PathStep:
     shares: tuple[float, ...]
 
 
-Step = (
-    NodeStep | LevelStep | PruningStep | AdaBoostStep | BoostingStep | BootstrapStep | VoteStep | PathStep
-)
+Step = NodeStep | LevelStep | PruningStep | AdaBoostStep | BoostingStep | BootstrapStep | VoteStep | PathStep

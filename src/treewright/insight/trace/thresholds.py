@@ -16,6 +16,8 @@ NO_CUT_WITHIN = 1e-5
 # Columns are sorted together as long as their figures have at most this many entries.
 MOST_ENTRIES = 1 << 21
 
+_ARRAYS = ("left", "right", "left_rows", "right_rows", "missing", "n_missing", "base")
+
 
 @dataclass(frozen=True, eq=False)
 class Cuts:
@@ -107,8 +109,7 @@ def _sides(node: NodeRows, passed: np.ndarray, at: np.ndarray, n: int, groups: n
 
 
 def _take(sides: Sides, kept: np.ndarray) -> Sides:
-    arrays = ("left", "right", "left_rows", "right_rows", "missing", "n_missing", "base")
-    return replace(sides, **{name: getattr(sides, name)[kept] for name in arrays})
+    return replace(sides, **{name: getattr(sides, name)[kept] for name in _ARRAYS})
 
 
 def _at_boundaries(passed: np.ndarray, at: np.ndarray, n: int) -> np.ndarray:
@@ -138,12 +139,8 @@ def _rate_cuts(
     if node.takes_a_side and n_missing and n:
         apart = known_from_missing(node, column)
         rates = rate_apart(node, apart, limited)
-        sides = Sides(
-            *(
-                np.concatenate([getattr(sides, name), getattr(apart, name)])
-                for name in ("left", "right", "left_rows", "right_rows", "missing", "n_missing", "base")
-            )
-        )
+        joined = {name: np.concatenate([getattr(sides, name), getattr(apart, name)]) for name in _ARRAYS}
+        sides = replace(sides, **joined)
         rated = Rated(
             *(np.concatenate([getattr(rated, name), getattr(rates, name)]) for name in Rated.__dataclass_fields__)
         )
@@ -170,4 +167,3 @@ def known_from_missing(node: NodeRows, column: int) -> Sides:
 def rate_apart(node: NodeRows, apart: Sides, limited: np.ndarray | None) -> Rated:
     """Rate the split of known from missing values, which are on the second side."""
     return replace(rate_sides(node, apart, limited), missing_left=np.zeros(1, dtype=bool))
-

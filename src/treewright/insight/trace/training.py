@@ -230,7 +230,9 @@ def _notes(replay: Replay, model: TreeLearner) -> list[str]:
             f"{type(model).__name__} chooses one column by its errors; its candidates are not compared again here."
         )
     elif plan.criterion not in (*CLASS_CRITERIA, *NUMBER_CRITERIA):
-        notes.append(f"The candidates of the criterion {name!r} are not compared again; the splits are those of the tree.")
+        notes.append(
+            f"The candidates of the criterion {name!r} are not compared again; the splits are those of the tree."
+        )
     elif plan.splitter == "random":
         notes.append("Thresholds were drawn at random, so that only the split of each node is shown.")
     elif plan.is_random:
@@ -241,5 +243,7 @@ def _notes(replay: Replay, model: TreeLearner) -> list[str]:
     if replay.plan.strategy.imputes:
         notes.append(f"Missing values were imputed before growth (missing={plan.missing!r}).")
     if replay.spec.misclassification_costs is not None:
-        notes.append("The weights are those of growth, where classes whose errors cost more weigh more (altered priors).")
+        notes.append(
+            "The weights are those of growth, where classes whose errors cost more weigh more (altered priors)."
+        )
     return notes

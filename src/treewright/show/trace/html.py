@@ -112,9 +112,7 @@ def _grid(grid: Grid, *, blank: bool) -> str:
         win = ' class="win"' if index == grid.marked and not blank else ""
         cells = "".join(f"<td{attributes(place)}>{_cell(cell, blank=blank)}</td>" for place, cell in enumerate(row))
         rows.append(f"<tr{win}>{cells}</tr>")
-    return (
-        f'<div class="scroll"><table><thead><tr>{header}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
-    )
+    return f'<div class="scroll"><table><thead><tr>{header}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
 
 
 def _number_line(line: NumberLine) -> str:

@@ -183,10 +183,10 @@ def _decision(step: NodeStep | LevelStep, names: Notation) -> list[Block]:
     rule = getattr(step, "rule", "")
     if rule and step.winner is not None:
         blocks.append(words(rule))
+    if step.leaf_reason and isinstance(step, NodeStep):
+        ends = " It predicts ", Figure(_prediction(step.prediction)), "."
+        return [*blocks, words("Leaf: ", Figure(step.leaf_reason), ".", *ends)]
     if step.leaf_reason:
-        ends = " It predicts ", Figure(_prediction(step.prediction)), "." if isinstance(step, NodeStep) else ""
-        if isinstance(step, NodeStep):
-            return [*blocks, words("Leaf: ", Figure(step.leaf_reason), ".", *ends[:2], ".")]
         return [*blocks, words("No further level: ", Figure(step.leaf_reason), ".")]
     tests = "; ".join(step.tests[:MOST_BRANCHES]) + ("; ..." if len(step.tests) > MOST_BRANCHES else "")
     said = f"{step.winner}: {tests}. {names.short_gain} {figure(step.gain)}"

@@ -45,11 +45,13 @@ def adaboost_section(worked: WorkedSteps, step: AdaBoostStep, place: int) -> Sec
     error = "Σ w_i [wrong]" if is_class else "Σ w_i L_i"
     n_classes = len(worked.classes)
     alpha = "log((1 - error) / error)" + (f" + log({n_classes} - 1)" if n_classes > 2 else "")
-    numbers = f"log((1 - {figure(step.error)}) / {figure(step.error)})" if step.error > 0.0 else "1 by convention"
+    numbers = _member_weight(step, n_classes)
     blocks: list[Block] = [
         words(f"Member: {step.tree}."),
         Formula("error", error, Figure(_weights_of(step)), Figure(figure(step.error))),
-        Formula("weight of the member", f"learning rate · ({alpha})", Figure(numbers), Figure(figure(step.member_weight))),
+        Formula(
+            "weight of the member", f"learning rate · ({alpha})", Figure(numbers), Figure(figure(step.member_weight))
+        ),
         words("The changed weights add up to ", Figure(figure(step.total)), ", by which they are divided."),
         Grid(("row", "weight before", "prediction" if is_class else "loss", "weight after"), tuple(rows), _RIGHT),
     ]
@@ -57,6 +59,18 @@ def adaboost_section(worked: WorkedSteps, step: AdaBoostStep, place: int) -> Sec
 
 
 _RIGHT = frozenset((0, 1, 3))
+
+
+def _member_weight(step: AdaBoostStep, n_classes: int) -> str:
+    """The weight of the member with numbers put in."""
+    if not 0.0 < step.error < 1.0:
+        return "1 by convention"
+    inner = f"log((1 - {figure(step.error)}) / {figure(step.error)})"
+    value = float(np.log((1.0 - step.error) / step.error))
+    if n_classes > 2:
+        inner, value = f"({inner} + log({n_classes - 1}))", value + float(np.log(n_classes - 1.0))
+    rate = step.member_weight / value if value else 1.0
+    return inner if abs(rate - 1.0) < 1e-9 else f"{figure(rate)} · {inner}"
 
 
 def _weights_of(step: AdaBoostStep) -> str:
@@ -81,7 +95,13 @@ def boosting_section(step: BoostingStep, place: int) -> Section:
         for row in range(min(len(step.before), MOST_ROWS))
     )
     leaves = tuple(
-        (leaf.test, str(leaf.rows), Figure(figure(leaf.gradient)), Figure(figure(leaf.hessian)), Figure(figure(leaf.value)))
+        (
+            leaf.test,
+            str(leaf.rows),
+            Figure(figure(leaf.gradient)),
+            Figure(figure(leaf.hessian)),
+            Figure(figure(leaf.value)),
+        )
         for leaf in step.leaves[: 2 * MOST_ROWS]
     )
     blocks: list[Block] = [
@@ -97,10 +117,10 @@ def bootstrap_section(step: BootstrapStep, place: int) -> Section:
     """One member of a forest or of bagging."""
     drawn = [f"{row}" + (f" ({times} times)" if times > 1 else "") for row, times in enumerate(step.drawn) if times]
     outside = ", ".join(map(str, step.out_of_bag[:MOST_ROWS].tolist()))
-    outside += ", ..." if len(step.out_of_bag) > MOST_ROWS else ""
+    outside += " and more" if len(step.out_of_bag) > MOST_ROWS else ""
     blocks: list[Block] = [
         words(f"Tree: {step.tree}."),
-        words(f"Drawn rows: {', '.join(drawn[:MOST_ROWS])}{', ...' if len(drawn) > MOST_ROWS else ''}."),
+        words(f"Drawn rows: {', '.join(drawn[:MOST_ROWS])}{' and more' if len(drawn) > MOST_ROWS else ''}."),
         words(f"Out of bag, {len(step.out_of_bag)} of {len(step.drawn)} rows: ", Figure(outside or "none"), "."),
     ]
     if step.error is not None:
@@ -131,7 +151,14 @@ def _written(value: object) -> str:
 def path_section(worked: WorkedSteps, step: PathStep, place: int) -> Section:
     """The way of one row."""
     rows = tuple(
-        (str(one.node), one.column, one.value, Figure(one.words), Figure(count(one.fraction)), Figure(one.test or "stops"))
+        (
+            str(one.node),
+            one.column,
+            one.value,
+            Figure(one.words),
+            Figure(count(one.fraction)),
+            Figure(one.test or "stops"),
+        )
         for one in step.comparisons
     )
     blocks: list[Block] = []
@@ -142,5 +169,12 @@ def path_section(worked: WorkedSteps, step: PathStep, place: int) -> Section:
     result = [words("Prediction: ", Figure(_written(step.prediction)), ".")]
     if step.shares:
         shares = ", ".join(f"{name} {figure(share)}" for name, share in zip(worked.classes, step.shares, strict=True))
-        result = [words("Prediction: ", Figure(_written(step.prediction)), Figure(f" ({shares})" if len(shares) < 400 else ""), ".")]
+        result = [
+            words(
+                "Prediction: ",
+                Figure(_written(step.prediction)),
+                Figure(f" ({shares})" if len(shares) < 400 else ""),
+                ".",
+            )
+        ]
     return Section(f"Step {place}: the way of {step.row}", (*blocks, *result))
