@@ -336,7 +336,7 @@ def test_other_rows_than_those_of_training_are_refused() -> None:
     model = ID3Classifier().fit(weather.X, weather.y)
     with pytest.raises(ValueError, match="not the rows that the model was fitted to"):
         trace(model, weather.X[:10], weather.y[:10])
-    with pytest.raises(ValueError, match="with the columns 'outlook'"):
+    with pytest.raises(ValueError, match="with the columns"):
         trace(model, weather.X.drop("wind"), weather.y)
 
 

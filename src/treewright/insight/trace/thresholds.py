@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -139,7 +140,9 @@ def _rate_cuts(
     if node.takes_a_side and n_missing and n:
         apart = known_from_missing(node, column)
         rates = rate_apart(node, apart, limited)
-        joined = {name: np.concatenate([getattr(sides, name), getattr(apart, name)]) for name in _ARRAYS}
+        joined: dict[str, Any] = {
+            name: np.concatenate([getattr(sides, name), getattr(apart, name)]) for name in _ARRAYS
+        }
         sides = replace(sides, **joined)
         rated = Rated(
             *(np.concatenate([getattr(rated, name), getattr(rates, name)]) for name in Rated.__dataclass_fields__)

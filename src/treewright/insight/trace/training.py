@@ -122,7 +122,7 @@ def _check_columns(model: TreeLearner, training: Training) -> None:
     given = [column.name for column in training.columns]
     if own != given:
         raise ValueError(
-            f"the trace needs the table that the model was fitted to, with the columns {', '.join(map(repr, own[:8]))}; "
+            f"the trace needs the table of the fit, with the columns {', '.join(map(repr, own[:8]))}; "
             f"X has {', '.join(map(repr, given[:8]))}"
         )
 

@@ -14,11 +14,13 @@ _STYLE = """
 .tw-trace h1{font-size:1.35rem;margin:.8em 0 .4em}.tw-trace h2{font-size:1.1rem;margin:.6em 0;overflow-wrap:anywhere}
 .tw-trace nav{position:sticky;top:0;background:#fff;padding:.5rem 0;border-bottom:1px solid #cfd6de;display:flex;
 gap:.5rem;align-items:center;flex-wrap:wrap;z-index:1}
-.tw-trace button{font:inherit;padding:.3em .9em;border:1px solid #5b6b7b;border-radius:5px;background:#f4f7fa;cursor:pointer}
-.tw-trace button:disabled{color:#8a949e;border-color:#cfd6de;cursor:default}
+.tw-trace button{font:inherit;padding:.3em .9em;border:1px solid #5b6b7b;border-radius:5px;background:#f4f7fa}
+.tw-trace button:enabled{cursor:pointer}
+.tw-trace button:disabled{color:#8a949e;border-color:#cfd6de}
 .tw-trace button:focus-visible,.tw-trace select:focus-visible{outline:3px solid #0072b2}
 .tw-trace select{font:inherit;max-width:min(60vw,520px);padding:.3em}
-.tw-trace .scroll{overflow-x:auto;margin:.6em 0}.tw-trace table{border-collapse:collapse;font-variant-numeric:tabular-nums}
+.tw-trace .scroll{overflow-x:auto;margin:.6em 0}
+.tw-trace table{border-collapse:collapse;font-variant-numeric:tabular-nums}
 .tw-trace th,.tw-trace td{padding:.25em .7em;border-bottom:1px solid #e3e8ed;text-align:left;vertical-align:top}
 .tw-trace th{border-bottom:2px solid #5b6b7b}.tw-trace .r{text-align:right;white-space:nowrap}
 .tw-trace tr.win td{background:#e3f1fa;font-weight:600}
@@ -26,7 +28,8 @@ gap:.5rem;align-items:center;flex-wrap:wrap;z-index:1}
 .tw-trace .f b{white-space:nowrap}.tw-trace .note{color:#4a5763}
 .tw-trace .blank{display:inline-block;min-width:4.5em;border-bottom:1px solid #1c2530;height:1.1em}
 .tw-trace svg{display:block;width:100%;max-width:760px;height:auto}
-@media print{.tw-trace nav{display:none}.tw-trace section[hidden]{display:block!important}.tw-trace section{break-inside:avoid}}
+@media print{.tw-trace nav{display:none}.tw-trace section[hidden]{display:block!important}
+.tw-trace section{break-inside:avoid}}
 """
 _SCRIPT = """
 (function(){var root=document.currentScript.closest('.tw-trace');
