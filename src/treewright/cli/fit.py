@@ -8,6 +8,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from treewright.cli.errors import UserError, as_user_errors, choose
+from treewright.cli.options import (
+    CHECK,
+    MODEL,
+    OUTPUT,
+    CategoricalColumns,
+    CriterionName,
+    DropMissingTarget,
+    IgnoredColumns,
+    MaxDepth,
+    MinLeaf,
+    MissingName,
+    NumberOfTrees,
+    NumericColumns,
+    PruningName,
+    TableName,
+    TargetName,
+    TaskName,
+)
 from treewright.insight.task import Task
 
 if TYPE_CHECKING:
@@ -16,42 +34,15 @@ if TYPE_CHECKING:
     from treewright.table import Frame
     from treewright.tree import Tree
 
-COLUMNS, MODEL, CHECK, OUTPUT = "Columns", "Model", "Cross-validation", "Output"
-
 
 def fit(
-    table: Annotated[
-        str,
-        typer.Argument(
-            help="A CSV, TSV, JSON lines, ARFF or Parquet file, or the name of a data set that ships with treewright."
-        ),
-    ],
-    target: Annotated[
-        str | None, typer.Option("--target", "-t", help="The column to predict.", rich_help_panel=COLUMNS)
-    ] = None,
-    task: Annotated[
-        Task | None,
-        typer.Option(
-            help="Predict classes or numbers; by default what the target's values suggest.",
-            rich_help_panel=COLUMNS,
-        ),
-    ] = None,
-    categorical: Annotated[
-        list[str] | None,
-        typer.Option(metavar="A,B", help="Numeric columns that are treated as categories.", rich_help_panel=COLUMNS),
-    ] = None,
-    numeric: Annotated[
-        list[str] | None,
-        typer.Option(metavar="A,B", help="Text columns that are treated as numbers.", rich_help_panel=COLUMNS),
-    ] = None,
-    ignore: Annotated[
-        list[str] | None,
-        typer.Option(metavar="A,B", help="Columns to leave out.", rich_help_panel=COLUMNS),
-    ] = None,
-    drop_missing_target: Annotated[
-        bool,
-        typer.Option("--drop-missing-target", help="Leave out rows without a target.", rich_help_panel=COLUMNS),
-    ] = False,
+    table: TableName,
+    target: TargetName = None,
+    task: TaskName = None,
+    categorical: CategoricalColumns = None,
+    numeric: NumericColumns = None,
+    ignore: IgnoredColumns = None,
+    drop_missing_target: DropMissingTarget = False,
     model: Annotated[
         str | None,
         typer.Option(
@@ -63,38 +54,12 @@ def fit(
             rich_help_panel=MODEL,
         ),
     ] = None,
-    trees: Annotated[
-        int | None, typer.Option(min=1, help="Number of trees of an ensemble.", rich_help_panel=MODEL)
-    ] = None,
-    max_depth: Annotated[
-        int | None, typer.Option(min=0, help="Largest number of splits from the root to a leaf.", rich_help_panel=MODEL)
-    ] = None,
-    min_leaf: Annotated[
-        int | None,
-        typer.Option(
-            min=1, help="Least number of rows in a leaf; with c45, in two branches of a split.", rich_help_panel=MODEL
-        ),
-    ] = None,
-    criterion: Annotated[
-        str | None,
-        typer.Option(help="How splits are rated, e.g. gini or squared_error.", rich_help_panel=MODEL),
-    ] = None,
-    prune: Annotated[
-        str | None,
-        typer.Option(
-            help="Pruning: cost_complexity (default of cart), error_based (default of c45), reduced_error, "
-            "pessimistic, minimum_description_length, collapse, or none.",
-            rich_help_panel=MODEL,
-        ),
-    ] = None,
-    missing: Annotated[
-        str | None,
-        typer.Option(
-            help="Treatment of missing values: learned, fractional, majority, class_majority, every_value, "
-            "all_branches, model, branch, surrogate or error.",
-            rich_help_panel=MODEL,
-        ),
-    ] = None,
+    trees: NumberOfTrees = None,
+    max_depth: MaxDepth = None,
+    min_leaf: MinLeaf = None,
+    criterion: CriterionName = None,
+    prune: PruningName = None,
+    missing: MissingName = None,
     folds: Annotated[
         int | None,
         typer.Option(
