@@ -165,6 +165,16 @@ def test_regression_shows_variances_and_means() -> None:
     assert "<= 2.5 [2 rows, mean 1.0000]; > 2.5 [2 rows, mean 3.0000]" in text
 
 
+def test_a_criterion_without_a_formula_shows_its_impurity_alone() -> None:
+    def purity(counts: Any) -> float:
+        return float(1.0 - counts.max() / counts.sum())
+
+    worked = of_iris(DecisionTreeClassifier(criterion=purity, max_depth=1))
+    assert "Impurity by own: 0.6667." in str(worked)
+    assert "log2" not in str(worked)
+    assert worked.notes[0].startswith("The candidates of the criterion 'purity' are not compared again")
+
+
 def test_one_leaf_is_a_trace_of_one_step() -> None:
     X, y = {"x": [1, 2]}, ["a", "a"]
     worked = trace(DecisionTreeClassifier().fit(X, y), X, y)

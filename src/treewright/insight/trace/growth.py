@@ -146,7 +146,13 @@ def _unrated(growth: Growth, step: NodeStep, node: Node, here: Here) -> NodeStep
     """A node whose candidates are not compared again."""
     if node.is_leaf:
         return replace(step, leaf_reason="no split was found for it, or pruning removed it")
-    return replace(_with_split(growth, step, node, here), rule="its candidates are not compared again")
+    return replace(_with_split(growth, step, node, here), rule=_why_unrated(growth))
+
+
+def _why_unrated(growth: Growth) -> str:
+    if growth.replay.rates_splits:
+        return "It has too many rows times classes; its candidates are not compared again."
+    return "Its candidates are not compared again."
 
 
 def _compared(

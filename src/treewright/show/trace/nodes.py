@@ -11,6 +11,7 @@ from treewright.show.trace.notation import (
     count,
     figure,
     gain_numbers,
+    has_formula,
     impurity_numbers,
     notation_of,
     split_info_numbers,
@@ -28,7 +29,9 @@ def node_section(worked: WorkedSteps, step: NodeStep, place: int, notation: str)
     names = notation_of(worked.criterion, notation)
     where = " and ".join(step.path) or "the root"
     blocks: list[Block] = [_rows(worked, step)]
-    if len(step.rows):
+    if len(step.rows) and not has_formula(worked.criterion):
+        blocks.append(words(f"Impurity by {worked.criterion}: ", Figure(figure(step.impurity)), "."))
+    elif len(step.rows):
         numbers = impurity_numbers(worked.criterion, step.counts, step.weight, step.impurity)
         formula = (names.impurity_formula, Figure(numbers), Figure(figure(step.impurity)), names.impurity_latex)
         blocks.append(Formula(names.impurity, *formula))

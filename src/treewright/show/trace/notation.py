@@ -42,6 +42,15 @@ def measure_of(criterion: str) -> str:
     return "entropy" if criterion in ("information_gain", "gain_ratio") else criterion
 
 
+def has_formula(criterion: str) -> bool:
+    """Whether the impurity of a criterion is shown as a formula.
+
+    >>> has_formula("gain_ratio"), has_formula("poisson")
+    (True, False)
+    """
+    return measure_of(criterion) in _FORMULAS
+
+
 def notation_of(criterion: str, notation: str) -> Notation:
     """The names and formulas of a criterion.
 
