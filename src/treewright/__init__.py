@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from treewright.insight.diversity import diversity
     from treewright.insight.importances import permutation_importance
     from treewright.insight.task import infer_task
+    from treewright.show.trace import trace
     from treewright.table import read_table
 
 __version__ = "0.1.0"
@@ -109,6 +110,7 @@ __all__ = [
     "read_table",
     "show",
     "summarise_columns",
+    "trace",
 ]
 
 
@@ -156,6 +158,7 @@ _MODULES = {
     "prune": "treewright.estimators.single.pruning",
     "read_table": "treewright.table",
     "summarise_columns": "treewright.insight.columns",
+    "trace": "treewright.show.trace",
 }
 
 

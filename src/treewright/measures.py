@@ -6,7 +6,9 @@
 """
 
 from treewright.insight.measures import (
+    ThresholdLine,
     candidate_thresholds,
+    chi_squared,
     entropy,
     error_rate,
     gain_ratio,
@@ -17,10 +19,14 @@ from treewright.insight.measures import (
     split_info,
     standard_deviation_reduction,
     sum_squared_error,
+    threshold_table,
+    upper_error_bound,
 )
 
 __all__ = [
+    "ThresholdLine",
     "candidate_thresholds",
+    "chi_squared",
     "entropy",
     "error_rate",
     "gain_ratio",
@@ -31,4 +37,6 @@ __all__ = [
     "split_info",
     "standard_deviation_reduction",
     "sum_squared_error",
+    "threshold_table",
+    "upper_error_bound",
 ]

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from treewright import measures
 from treewright.measures import (
     candidate_thresholds,
     entropy,
@@ -25,6 +26,7 @@ from treewright.measures import (
     standard_deviation_reduction,
     sum_squared_error,
 )
+from treewright.tree.pruning.methods import extra_errors
 
 EXACT = 1e-9
 TABLES_WITH_ATTRIBUTES = ["weather", "edible", "animals", "concept", "conditional_entropy"]
@@ -306,3 +308,37 @@ def test_bad_input_gets_one_sentence(call: Any, sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence) as caught:
         call()
     assert "\n" not in str(caught.value)
+
+
+def test_the_upper_error_bound_is_that_of_c45() -> None:
+    # Quinlan 1993, page 41: U25%(0, 6) = 0.206, U25%(0, 9) = 0.143, U25%(0, 1) = 0.750.
+    for n, share in ((6, 0.206), (9, 0.143), (1, 0.750)):
+        assert measures.upper_error_bound(n, 0) / n == pytest.approx(share, abs=5e-4)
+    for variant in ("j48", "c4.5r8"):
+        for n, errors in ((14, 5), (100, 10), (2.5, 0.3), (7, 6.8)):
+            added = extra_errors(n, errors, 0.25, variant)
+            assert measures.upper_error_bound(n, errors, 0.25, variant) == pytest.approx(errors + added, abs=1e-12)
+    assert measures.upper_error_bound(5, 2, 0.9) == 2.0
+    with pytest.raises(ValueError, match="between 0 and 5"):
+        measures.upper_error_bound(5, 6)
+
+
+def test_the_chi_squared_value_is_that_of_scipy() -> None:
+    from scipy.stats import chi2_contingency
+
+    for counts in ([[2, 3], [4, 0], [3, 2]], [[10.5, 3, 1], [2, 7, 9]]):
+        expected = chi2_contingency(counts, correction=False).statistic
+        assert measures.chi_squared(counts) == pytest.approx(expected, rel=1e-12)
+    assert measures.chi_squared([[2, 0], [4, 0]]) == 0.0
+
+
+def test_the_table_of_thresholds_has_counts_and_weighted_impurities(lectures: dict[str, Any]) -> None:
+    lecture = lectures["weather_numeric_humidity"]
+    lines = measures.threshold_table(lecture["values"], lecture["target"])
+    assert [line.threshold for line in lines] == [line["threshold"] for line in lecture["exact"]]
+    for line, exact in zip(lines, lecture["exact"], strict=True):
+        assert line.after == pytest.approx(exact["after"], abs=1e-12)
+        assert line.gain == pytest.approx(exact["gain"], abs=1e-12)
+        assert sum(line.left) + sum(line.right) == 14
+    with pytest.raises(ValueError, match="for numbers use candidate_thresholds"):
+        measures.threshold_table([1, 2], [1.0, 2.0], "sum_squared_error")

@@ -15,6 +15,7 @@ from treewright.cli.datasets import datasets
 from treewright.cli.demo import demo
 from treewright.cli.errors import Interrupted, exit_code_of, wants_traceback
 from treewright.cli.fit import fit
+from treewright.cli.trace import trace
 
 
 class OneSentenceGroup(TyperGroup):
@@ -52,6 +53,7 @@ app = typer.Typer(
     invoke_without_command=True,
 )
 app.command()(fit)
+app.command()(trace)
 app.command()(demo)
 app.command()(datasets)
 

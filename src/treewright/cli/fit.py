@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ from treewright.cli.errors import UserError, as_user_errors, choose
 from treewright.insight.task import Task
 
 if TYPE_CHECKING:
-    from treewright.cli.analysis import PreparedFit
+    from treewright.cli.analysis import FitOptions, PreparedFit
     from treewright.insight.cross_validation import CrossValidation
     from treewright.table import Frame
     from treewright.tree import Tree
@@ -39,28 +40,9 @@ def fit(
     json: options.JsonOption = False,
 ) -> None:
     """Fit a model to a table; print the kind of each column, the score of the model, and the model."""
-    frame, own_target = open_table(table)
-    from treewright.cli.analysis import FitOptions, prepare
+    frame, given = open_fit(locals())
+    from treewright.cli.analysis import prepare
 
-    given = FitOptions(
-        target=target or own_target or _require_target(table, frame),
-        model=model,
-        task=task,
-        categorical=split_names(categorical, frame),
-        numeric=split_names(numeric, frame),
-        ignore=split_names(ignore, frame),
-        drop_missing_target=drop_missing_target,
-        folds=folds,
-        seed=seed,
-        parameters={
-            "n_estimators": trees,
-            "max_depth": max_depth,
-            "min_samples_leaf": min_leaf,
-            "criterion": criterion,
-            "prune": prune,
-            "missing": missing,
-        },
-    )
     prepared = prepare(frame, given)
     if is_ensemble(prepared.learner) and (rules or max_depth_shown is not None):
         option = "--rules" if rules else "--max-depth-shown"
@@ -69,6 +51,32 @@ def fit(
         _print_json(table, prepared, seed=seed, with_rules=rules)
         return
     _print_report(table, prepared, with_rules=rules, max_depth_shown=max_depth_shown, whole=whole)
+
+
+def open_fit(given: Mapping[str, Any]) -> tuple[Frame, FitOptions]:
+    """The table and the options of a command that fits a model, given its arguments by name."""
+    frame, own_target = open_table(given["table"])
+    from treewright.cli.analysis import FitOptions
+
+    return frame, FitOptions(
+        target=given["target"] or own_target or _require_target(given["table"], frame),
+        model=given["model"],
+        task=given["task"],
+        categorical=split_names(given["categorical"], frame),
+        numeric=split_names(given["numeric"], frame),
+        ignore=split_names(given["ignore"], frame),
+        drop_missing_target=given["drop_missing_target"],
+        folds=given.get("folds"),
+        seed=given["seed"],
+        parameters={
+            "n_estimators": given["trees"],
+            "max_depth": given["max_depth"],
+            "min_samples_leaf": given["min_leaf"],
+            "criterion": given["criterion"],
+            "prune": given["prune"],
+            "missing": given["missing"],
+        },
+    )
 
 
 def open_table(name: str) -> tuple[Frame, str | None]:

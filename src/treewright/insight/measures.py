@@ -8,9 +8,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import pairwise
-from typing import Any
+from statistics import NormalDist
+from typing import Any, NamedTuple
 
 Measure = Callable[[Sequence[float]], float]
+
+
+class ThresholdLine(NamedTuple):
+    """One line of a table of thresholds: the class counts of both sides, their weighted impurity, and the gain."""
+
+    threshold: float
+    left: tuple[int, ...]
+    right: tuple[int, ...]
+    after: float
+    gain: float
 
 
 def entropy(counts: Iterable[float]) -> float:
@@ -161,6 +172,133 @@ def candidate_thresholds(
     ]
 
 
+def threshold_table(
+    values: Iterable[float], target: Iterable[Any], measure: Measure | str = "entropy"
+) -> list[ThresholdLine]:
+    """Every midpoint with the class counts of both sides and the weighted impurity, as textbooks print it.
+
+    Parameters
+    ----------
+    values : the numeric column; rows whose value or target is missing are left out.
+    target : the class of each row.
+    measure : `entropy`, `gini`, `error_rate`, one of these names, or a function of your own that takes class counts.
+
+    Returns
+    -------
+    list of `ThresholdLine`
+        `threshold`, `left` and `right` (counts of the classes in ascending order), `after` (the weighted mean of the
+        impurity of both sides) and `gain`.
+
+    >>> income, cheat = [60, 85, 95, 100, 220], ["no", "yes", "yes", "no", "no"]
+    >>> for line in threshold_table(income, cheat, "gini"):
+    ...     print(line.threshold, line.left, line.right, f"{line.after:.4f}")
+    72.5 (1, 0) (2, 2) 0.4000
+    90.0 (1, 1) (2, 1) 0.4667
+    97.5 (1, 2) (2, 0) 0.2667
+    160.0 (2, 2) (1, 0) 0.4000
+    """
+    chosen = _as_measure(measure)
+    if chosen is sum_squared_error:
+        raise ValueError("a table of class counts needs classes; for numbers use candidate_thresholds")
+    ascending, targets = _ascending_rows(list(values), list(target))
+    classes = _in_order(targets)
+    lines: list[ThresholdLine] = []
+    left, right = [0] * len(classes), [targets.count(label) for label in classes]
+    before = chosen(right) if right else 0.0
+    for (lower, upper), label in zip(pairwise(ascending), targets, strict=False):
+        place = classes.index(label)
+        left[place], right[place] = left[place] + 1, right[place] - 1
+        if lower < upper:
+            after = (sum(left) * chosen(left) + sum(right) * chosen(right)) / len(targets)
+            gain = max(0.0, before - after)
+            lines.append(ThresholdLine(_midpoint(lower, upper), tuple(left), tuple(right), after, gain))
+    return lines
+
+
+def upper_error_bound(n: float, errors: float, confidence: float = 0.25, variant: str = "j48") -> float:
+    """C4.5's upper bound of the errors of a leaf with n rows, of which so many are wrong (Quinlan 1993).
+
+    It is the largest number of errors that is plausible at this confidence: of a binomial share, by the normal
+    approximation with continuity correction, and exactly where no row is wrong. Pruning compares the bound of a leaf
+    with the sum of the bounds of a subtree.
+
+    Parameters
+    ----------
+    n : the weight of the rows.
+    errors : the weight of those that are not of the predicted class.
+    confidence : between 0 and 1; a smaller one gives a larger bound. Above 0.5 nothing is added.
+    variant : "j48" for Weka's bound, "c4.5r8" for Quinlan's release 8, which interpolates the normal deviate.
+
+    >>> round(upper_error_bound(6, 0), 4), round(upper_error_bound(14, 5), 4)
+    (1.2378, 6.7611)
+    """
+    n, errors = _as_number(n, "n"), _as_number(errors, "errors")
+    if not 0.0 <= errors <= n:
+        raise ValueError(f"errors are a part of the rows, between 0 and {n:g}, not {errors:g}")
+    share = _as_probability(confidence)
+    if variant not in ("j48", "c4.5r8"):
+        raise ValueError(f"variant is {variant!r}; give 'j48' or 'c4.5r8'")
+    if n <= 0.0 or share > 0.5:
+        return errors
+    # Of a leaf with nearly only errors, all correct rows are added, or two thirds of them in release 8.
+    z, all_wrong = (_interpolated_deviate(share), 0.67) if variant == "c4.5r8" else (_deviate(share), 1.0)
+    if errors >= 1.0:
+        return errors + _extra_errors(n, errors, z, all_wrong)
+    none = n * (1.0 - (math.exp(math.log(share) / n) if share > 0.0 else 0.0))
+    if errors < 1e-6:
+        return errors + none
+    return errors + none + errors * (_extra_errors(n, 1.0, z, all_wrong) - none)
+
+
+def _deviate(confidence: float) -> float:
+    """The normal deviate that is exceeded with this probability; very large for 0, where all may be wrong."""
+    return NormalDist().inv_cdf(1.0 - confidence) if confidence > 0.0 else 1e9
+
+
+def _interpolated_deviate(confidence: float) -> float:
+    """The normal deviate as Quinlan's release 8 interpolates it between the entries of a table."""
+    confidences = (0.0, 0.001, 0.005, 0.01, 0.05, 0.10, 0.20, 0.40, 1.00)
+    deviates = (4.0, 3.09, 2.58, 2.33, 1.65, 1.28, 0.84, 0.25, 0.00)
+    above = next(place for place, entry in enumerate(confidences) if entry >= confidence)
+    if above == 0:
+        return deviates[0]
+    low, high = confidences[above - 1], confidences[above]
+    return deviates[above - 1] + (deviates[above] - deviates[above - 1]) * (confidence - low) / (high - low)
+
+
+def _extra_errors(n: float, errors: float, z: float, all_wrong: float) -> float:
+    """The errors to add to at least one error."""
+    if errors + 0.5 >= n:
+        return max(all_wrong * (n - errors), 0.0)
+    share, square = (errors + 0.5) / n, z * z
+    root = math.sqrt(share / n - share * share / n + square / (4.0 * n * n))
+    return (share + square / (2.0 * n) + z * root) / (1.0 + square / n) * n - errors
+
+
+def chi_squared(children_counts: Iterable[Iterable[float]]) -> float:
+    """Pearson's chi-squared value of a split: how far the class counts of the branches are from independence.
+
+    Parameters
+    ----------
+    children_counts : the class counts of each branch.
+
+    >>> round(chi_squared([[2, 3], [4, 0], [3, 2]]), 4)
+    3.5467
+    """
+    children = [_as_counts(child) for child in children_counts]
+    if not children:
+        raise ValueError("a split needs at least one branch; give the class counts of each")
+    _, children = _as_split([math.fsum(line) for line in zip(*children, strict=False)], children)
+    of_class = [math.fsum(line) for line in zip(*children, strict=True)]
+    total = math.fsum(of_class)
+    terms = []
+    for child in children:
+        for count, known in zip(child, of_class, strict=True):
+            expected = math.fsum(child) * known / total if total > 0.0 else 0.0
+            terms += [(count - expected) ** 2 / expected] if expected > 0.0 else []
+    return math.fsum(terms)
+
+
 def majority_vote_error(n_members: int | Iterable[float], error: float | None = None) -> float:
     """Probability that a majority of independent members is wrong.
 
@@ -255,6 +393,15 @@ def _ascending_rows(values: list[Any], target: list[Any]) -> tuple[list[float], 
     ]
     rows.sort(key=lambda row: row[0])
     return [value for value, _ in rows], [known for _, known in rows]
+
+
+def _in_order(targets: list[Any]) -> list[Any]:
+    """The classes in ascending order, or in order of appearance if they cannot be compared."""
+    classes = list(dict.fromkeys(targets))
+    try:
+        return sorted(classes)
+    except TypeError:
+        return classes
 
 
 def _count_gains(targets: list[Any], measure: Measure) -> list[float]:

@@ -25,7 +25,9 @@ def show(
     ----------
     model : a fitted learner, or a `Tree`.
     file : where to print, the screen by default.
-    max_depth, max_categories, missing : as for `draw`.
+    max_depth : show this many levels of splits and count the leaves below, None for all.
+    max_categories : how many categories of a long set are written out, None for all.
+    missing : also mark the branch that a row follows whose value is missing, or the fraction of it.
 
     >>> from treewright import ID3Classifier, show
     >>> sky = ["sunny", "overcast", "rainy", "rainy"]
@@ -38,6 +40,13 @@ def show(
     outlook = rainy
     |   wind = weak: yes (1.0)
     |   wind = strong: no (1.0)
+    <BLANKLINE>
+    Number of leaves: 4
+    Size of the tree: 6
+    >>> show(model, missing=True, max_depth=1)
+    outlook = sunny: no (1.0)
+    outlook = overcast: yes (1.0)
+    outlook = rainy (or missing): ... (2 leaves)
     <BLANKLINE>
     Number of leaves: 4
     Size of the tree: 6

@@ -1,0 +1,140 @@
+"""`treewright trace`: the worked trace of a model, every figure behind its splits."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from treewright.cli import options
+from treewright.cli.errors import UserError, as_user_errors
+from treewright.cli.fit import open_fit
+
+if TYPE_CHECKING:
+    from treewright.show.trace import Trace
+
+
+class Form(StrEnum):
+    """The forms of a trace."""
+
+    TEXT = "text"
+    HTML = "html"
+    MARKDOWN = "markdown"
+    LATEX = "latex"
+    JSON = "json"
+
+
+class NotationName(StrEnum):
+    """The notations of a trace."""
+
+    QUINLAN = "quinlan"
+    BREIMAN = "breiman"
+
+
+def trace(
+    table: options.TableArgument,
+    target: options.TargetOption = None,
+    task: options.TaskOption = None,
+    categorical: options.CategoricalOption = None,
+    numeric: options.NumericOption = None,
+    ignore: options.IgnoreOption = None,
+    drop_missing_target: options.DropMissingTargetOption = False,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "--model",
+            "-m",
+            help="A tree: c45, cart, id3, tree, stump, random-tree or oblivious; or an ensemble: random-forest, "
+            "extra-trees, bagging, adaboost or gradient-boosting; by default c45 for classes and cart for numbers.",
+            rich_help_panel=options.MODEL,
+        ),
+    ] = None,
+    trees: options.TreesOption = None,
+    max_depth: options.MaxDepthOption = None,
+    min_leaf: options.MinLeafOption = None,
+    criterion: options.CriterionOption = None,
+    prune: options.PruneOption = None,
+    missing: options.MissingOption = None,
+    seed: options.SeedOption = 0,
+    row: Annotated[
+        int | None,
+        typer.Option(
+            min=0, help="Show only the way of this row down the tree; the first is 0.", rich_help_panel=options.OUTPUT
+        ),
+    ] = None,
+    notation: Annotated[
+        NotationName, typer.Option(help="Entropy and Gain, or i(t) and delta i.", rich_help_panel=options.OUTPUT)
+    ] = NotationName.QUINLAN,
+    exercise: Annotated[
+        bool,
+        typer.Option(
+            "--exercise", help="Leave figures blank, with a solution sheet after them.", rich_help_panel=options.OUTPUT
+        ),
+    ] = False,
+    rounds: Annotated[
+        int, typer.Option(min=1, help="Rounds or members of an ensemble to show.", rich_help_panel=options.OUTPUT)
+    ] = 5,
+    max_depth_shown: Annotated[
+        int | None, typer.Option(min=0, help="Show the nodes down to this depth.", rich_help_panel=options.OUTPUT)
+    ] = None,
+    form: Annotated[
+        Form, typer.Option("--format", help="The form of the trace.", rich_help_panel=options.OUTPUT)
+    ] = Form.TEXT,
+    json: Annotated[
+        bool, typer.Option("--json", help="The same as --format json.", rich_help_panel=options.OUTPUT)
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="The file to write; by default standard output.", rich_help_panel=options.OUTPUT)
+    ] = None,
+) -> None:
+    """Replay a model: every impurity, gain and threshold behind its splits, as a lecturer writes them on the board."""
+    frame, given = open_fit(locals())
+    shown = {
+        "row": row,
+        "notation": str(notation),
+        "exercise": exercise,
+        "n_rounds": rounds,
+        "max_depth": max_depth_shown,
+    }
+    worked = _trace(frame, given, shown)
+    _write(_in_form(worked, Form.JSON if json else form, to_file=out is not None), out)
+
+
+def _trace(frame: Any, given: Any, shown: dict[str, Any]) -> Trace:
+    from treewright.cli.analysis import fit_all, prepare
+    from treewright.cli.report import progress_bar
+    from treewright.show.trace import trace as work_out
+
+    prepared = prepare(frame, given)
+    with progress_bar("tracing", 2) as step:
+        fitted = fit_all(prepared)
+        step()
+        with as_user_errors():
+            worked = work_out(fitted, prepared.X, prepared.y, **shown)
+        step()
+    return worked
+
+
+def _in_form(worked: Trace, form: Form, *, to_file: bool) -> str:
+    if form is Form.JSON:
+        import json
+
+        return json.dumps(worked.to_dict(), indent=2, allow_nan=False)
+    if form is Form.TEXT:
+        from rich.console import Console
+
+        return worked.to_text() if to_file else worked.to_text(max(40, Console().width))
+    return {Form.HTML: worked.to_html, Form.MARKDOWN: worked.to_markdown, Form.LATEX: worked.to_latex}[form]()
+
+
+def _write(text: str, out: Path | None) -> None:
+    if out is None:
+        print(text)
+        return
+    try:
+        out.write_text(text if text.endswith("\n") else f"{text}\n", encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"{out}: {error.strerror or error}; give another file with --out") from error
+    print(f"wrote {out}")
