@@ -20,7 +20,7 @@ from treewright.runtime.signatures import Bytes, Bytes2, Input, Integers, Reals,
 ROWS = 256
 
 # Leaves with more columns on their path have tables that are too large.
-MOST_COLUMNS = 10
+MOST_COLUMNS = 14
 
 # How the codes that pass are stored: an interval of codes, or a set.
 INTERVAL, SET = np.uint8(0), np.uint8(1)

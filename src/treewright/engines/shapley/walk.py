@@ -47,6 +47,25 @@ def link_edges(parent: Input[Integers], column: Input[Integers], end: Wholes, ab
 
 
 @entry
+def order_nodes(parent: Input[Integers], weight: Reals, size: Wholes, position: Wholes) -> None:
+    """Write the place of each node in preorder, and add the weights of all nodes below to each; children come later."""
+    for node in range(len(parent)):
+        size[node] = 1
+    for node in range(len(parent) - 1, 0, -1):
+        if parent[node] >= 0:
+            size[parent[node]] += size[node]
+            weight[parent[node]] += weight[node]
+    # While nodes are placed, `size` of a placed node becomes the place of its next child.
+    for node in range(len(parent)):
+        at = np.int64(0)
+        if parent[node] >= 0:
+            at = size[parent[node]]
+            size[parent[node]] += size[node]
+        position[node] = at
+        size[node] = at + 1
+
+
+@entry
 def pass_edges(codes: Input[Bytes2], column: Input[Integers], passing: Input[Words2], fractions: Reals2) -> None:
     """Write 1 where the edge to a node lets an encoded row pass, else 0; `passing` is the set of codes of each edge."""
     for row in range(np.uint64(len(codes))):
@@ -57,6 +76,14 @@ def pass_edges(codes: Input[Bytes2], column: Input[Integers], passing: Input[Wor
             code = np.uint64(codes[row, np.uint64(column[node])])
             word = passing[node, code >> np.uint64(6)]
             fractions[row, node] = np.float64((word >> (code & np.uint64(63))) & np.uint64(1))
+
+
+@entry
+def reach_nodes(parent: Input[Integers], fractions: Reals2) -> None:
+    """Turn the fraction of each row that an edge lets pass into the fraction that reaches its node from the root."""
+    for row in range(np.uint64(len(fractions))):
+        for node in range(np.uint64(1), np.uint64(len(parent))):
+            fractions[row, node] *= fractions[row, np.uint64(parent[node])]
 
 
 @entry
