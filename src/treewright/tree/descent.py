@@ -51,9 +51,7 @@ def descend_rows(tree: Tree, values: np.ndarray) -> ReachedNodes:
     stack = np.empty(deepest, dtype=np.int64), np.empty(deepest)
     while True:
         nodes, fractions = np.empty(capacity, dtype=np.int64), np.empty(capacity)
-        n_entries = choose_form(values.size)(descend)(
-            values, *splits, *stack, ends, nodes, fractions
-        )
+        n_entries = choose_form(values.size)(descend)(values, *splits, *stack, ends, nodes, fractions)
         if n_entries >= 0:
             return ReachedNodes(ends, nodes[:n_entries], fractions[:n_entries])
         capacity *= 4

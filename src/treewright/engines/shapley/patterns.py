@@ -38,7 +38,7 @@ def write_paths(
     path_ratio: Reals,
     path_passing: Words2,
 ) -> int:
-    """List the columns of the path to each leaf of a tree, with what passes all tests of a column; returns the leaves."""
+    """List the columns of the path to each leaf, with the codes that pass all tests of a column; returns the leaves."""
     n_leaves = np.int64(0)
     size = path_start[0]
     for node in range(len(parent)):

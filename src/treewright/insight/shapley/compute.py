@@ -160,9 +160,7 @@ def _explain_by_patterns(
     return float(reached @ paths.value)
 
 
-def _fill(
-    paths: _Tables, background: np.ndarray | None, pairs: bool, n_threads: int
-) -> tuple[np.ndarray, np.ndarray]:
+def _fill(paths: _Tables, background: np.ndarray | None, pairs: bool, n_threads: int) -> tuple[np.ndarray, np.ndarray]:
     """The contributions of all leaves for all patterns, and the fraction of rows that reach each leaf."""
     run = choose_compiled_form()
     table = np.empty(int(paths.table_start[-1]))
@@ -170,8 +168,8 @@ def _fill(
     points, weights = quadrature(most)
     if background is None:
         factors, products = np.empty((max(most, 1), len(points))), np.empty(len(points))
-        shared = (paths.start, paths.ratio, paths.value, pairs, points, weights, paths.table_start)
-        run(fill_by_ratios)(*shared, table, factors, products)
+        rule = (pairs, points, weights)
+        run(fill_by_ratios)(paths.start, paths.ratio, paths.value, *rule, paths.table_start, table, factors, products)
         has_path = paths.sizes > 0
         reached = np.ones(len(has_path))
         reached[has_path] = np.multiply.reduceat(paths.ratio, paths.start[:-1][has_path]) if has_path.any() else 1.0
@@ -190,9 +188,11 @@ def _fill(
     firsts = range(0, len(background), ROWS)
     blocks = [firsts[k::n_threads] for k in range(n_threads)]
     # Whole numbers, so the sum does not depend on the blocks.
-    counts = sum(run_parallel(count, blocks, n_threads)) / len(background)
-    shared = (paths.start, paths.value, pairs, points, weights, count_start, counts, paths.table_start)
-    run(fill_by_counts)(*shared, table, np.empty(1 << most))
+    counts = np.sum(run_parallel(count, blocks, n_threads), axis=0) / len(background)
+    rule = (pairs, points, weights)
+    run(fill_by_counts)(
+        paths.start, paths.value, *rule, count_start, counts, paths.table_start, table, np.empty(1 << most)
+    )
     return table, counts[count_start[1:] - 1]  # the pattern of rows that pass all tests is the last one
 
 

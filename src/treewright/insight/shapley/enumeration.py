@@ -25,8 +25,8 @@ def enumerate_sets(model: Any, X: Any, background: Any) -> tuple[np.ndarray, np.
     n_columns = len(columns)
     if n_columns > MOST_COLUMNS:
         raise ValueError(
-            f"the prediction of {type(model).__name__} is not a sum of trees, and its {n_columns} columns have too many "
-            f"sets to try all; explain a model of at most {MOST_COLUMNS} columns, a forest or a boosted model"
+            f"the prediction of {type(model).__name__} is not a sum of trees, and its {n_columns} columns have too "
+            f"many sets to try all; explain a model of at most {MOST_COLUMNS} columns, a forest or a boosted model"
         )
     if len(others) != n_columns:
         raise ValueError(f"X has {n_columns} columns, but background has {len(others)}; give the same columns")
@@ -46,7 +46,12 @@ def enumerate_sets(model: Any, X: Any, background: Any) -> tuple[np.ndarray, np.
 
 
 def _mean_predictions(
-    model: Any, names: list[str] | None, columns: list[np.ndarray], others: list[np.ndarray], row: int, known: np.ndarray
+    model: Any,
+    names: list[str] | None,
+    columns: list[np.ndarray],
+    others: list[np.ndarray],
+    row: int,
+    known: np.ndarray,
 ) -> np.ndarray:
     """The mean prediction of the background rows with the known columns taken from a row: [set, output]."""
     n_others = len(others[0])

@@ -67,7 +67,9 @@ def sum_of_trees(model: Any) -> SumOfTrees | None:
     return None
 
 
-def _sum(model: Any, groups: list[TreeGroup], constant: np.ndarray, output_names: Any, of_row: Any = None) -> SumOfTrees:
+def _sum(
+    model: Any, groups: list[TreeGroup], constant: np.ndarray, output_names: Any, of_row: Any = None
+) -> SumOfTrees:
     names = tuple(column.name for column in columns_of(model))
     return SumOfTrees(groups, constant, tuple(output_names), names, lambda X: read_rows(model, X), of_row)
 
@@ -108,7 +110,9 @@ def _of_forest(model: Any) -> SumOfTrees | None:
         # A leaf holds the share of the second class; that of the first is 1 less it.
         outputs = tuple((0, 1.0 if label else -1.0) for label in labels)
         constant = np.array([0.0 if label else 1.0 for label in labels])
-    group = TreeGroup(paths_of_forest(forest), weight, outputs, origin, lambda values: forest.code(values, model.n_jobs))
+    group = TreeGroup(
+        paths_of_forest(forest), weight, outputs, origin, lambda values: forest.code(values, model.n_jobs)
+    )
     return _sum(model, [group], constant, _output_names(model))
 
 

@@ -109,7 +109,9 @@ def paths_of_forest(forest: Forest) -> list[PathTree]:
     for number in range(len(forest)):
         nodes = slice(forest.node_start[number], forest.node_start[number + 1])
         found.append(
-            _path_of_codes(parent[nodes], column[nodes], _summed(parent[nodes], weight[nodes]), value[nodes], passing[nodes])
+            _path_of_codes(
+                parent[nodes], column[nodes], _summed(parent[nodes], weight[nodes]), value[nodes], passing[nodes]
+            )
         )
     return found
 
@@ -169,7 +171,9 @@ def _ratios(parent: np.ndarray, weight: np.ndarray, n_trained: int) -> np.ndarra
 def _summed(parent: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """The weight of each node: that of the leaves below it."""
     summed = weight.copy()
-    choose_compiled_form()(order_nodes)(parent, summed, np.empty(len(parent), np.int64), np.empty(len(parent), np.int64))
+    choose_compiled_form()(order_nodes)(
+        parent, summed, np.empty(len(parent), np.int64), np.empty(len(parent), np.int64)
+    )
     return summed
 
 

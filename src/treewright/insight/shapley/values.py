@@ -69,7 +69,9 @@ class ShapValues:
         try:
             from shap import Explanation
         except ImportError as missing:
-            raise ImportError("the plots of shap need the package shap; install it with `pip install shap`") from missing
+            raise ImportError(
+                "the plots of shap need the package shap; install it with `pip install shap`"
+            ) from missing
         return Explanation(
             values=self.values,
             base_values=self.base_values,
@@ -145,8 +147,8 @@ def shap_values(
         return _explain_sum(found, X, background, interactions, usable_threads(n_jobs))
     if background is None:
         raise ValueError(
-            f"the prediction of {type(model).__name__} is not a sum of trees, so its explanation needs background rows; "
-            "give some training rows as background"
+            f"the prediction of {type(model).__name__} is not a sum of trees, so its explanation needs background "
+            "rows; give some training rows as background"
         )
     if interactions:
         raise ValueError(f"interactions are computed for sums of trees only, which {type(model).__name__} is not")
@@ -159,8 +161,6 @@ def shap_values(
 def _explain_sum(found: SumOfTrees, X: Any, background: Any, pairs: bool, n_threads: int) -> ShapValues:
     rows = np.asarray(in_full(found.read(X)))
     others = None if background is None else np.asarray(in_full(found.read(background)))
-    if others is not None and not len(others):
-        raise ValueError("background has no rows; give at least one")
     n_columns, n_outputs = len(found.names), len(found.output_names)
     shape = (len(rows), n_columns, n_columns, n_outputs) if pairs else (len(rows), n_columns, n_outputs)
     values = np.zeros(shape)
@@ -218,16 +218,17 @@ def _contributions(
     matrix += matrix.transpose(0, 2, 1).copy()
     diagonal = np.arange(n_seen)
     matrix[:, diagonal, diagonal] = single - matrix.sum(axis=2)
-    matrix = _by_origin(matrix.transpose(0, 2, 1).reshape(-1, n_seen), group.origin, n_columns)
-    matrix = matrix.reshape(len(rows), n_seen, n_columns).transpose(0, 2, 1).reshape(-1, n_seen)
-    return _by_origin(matrix, group.origin, n_columns).reshape(len(rows), n_columns, n_columns), expected
+    by_one = _by_origin(matrix, group.origin, n_columns)
+    return _by_origin(by_one.transpose(0, 2, 1), group.origin, n_columns), expected
 
 
 def _by_origin(found: np.ndarray, origin: np.ndarray, n_columns: int) -> np.ndarray:
+    """The sums over the last axis of all columns that come from the same column of the table."""
     if len(origin) == n_columns and (origin == np.arange(n_columns)).all():
         return found
-    summed = np.zeros((len(found), n_columns))
-    np.add.at(summed, (slice(None), origin), found)
+    summed = np.zeros((*found.shape[:-1], n_columns))
+    for place, column in enumerate(origin.tolist()):
+        summed[..., column] += found[..., place]
     return summed
 
 
