@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from treewright.insight.cross_validation import cross_validate_score
     from treewright.insight.diversity import diversity
     from treewright.insight.importances import permutation_importance
+    from treewright.insight.shapley import ShapValues, shap_values
     from treewright.insight.task import infer_task
     from treewright.show.trace import trace
     from treewright.table import read_table
@@ -91,6 +92,7 @@ __all__ = [
     "RandomSubspaceRegressor",
     "RandomTreeClassifier",
     "RandomTreeRegressor",
+    "ShapValues",
     "StackingClassifier",
     "StackingRegressor",
     "TablePreparer",
@@ -108,6 +110,7 @@ __all__ = [
     "permutation_importance",
     "prune",
     "read_table",
+    "shap_values",
     "show",
     "summarise_columns",
     "trace",
@@ -143,6 +146,7 @@ _MODULES = {
     "RandomSubspaceRegressor": "treewright.estimators.meta",
     "RandomTreeClassifier": "treewright.estimators.single",
     "RandomTreeRegressor": "treewright.estimators.single",
+    "ShapValues": "treewright.insight.shapley",
     "StackingClassifier": "treewright.estimators.meta",
     "StackingRegressor": "treewright.estimators.meta",
     "TablePreparer": "treewright.estimators.meta",
@@ -157,6 +161,7 @@ _MODULES = {
     "permutation_importance": "treewright.insight.importances",
     "prune": "treewright.estimators.single.pruning",
     "read_table": "treewright.table",
+    "shap_values": "treewright.insight.shapley",
     "summarise_columns": "treewright.insight.columns",
     "trace": "treewright.show.trace",
 }

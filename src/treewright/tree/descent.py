@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -40,42 +40,57 @@ class ReachedNodes:
 
 def descend_rows(tree: Tree, values: np.ndarray) -> ReachedNodes:
     """Send rows down a tree, and record the nodes where they end; `values` as `table.read_like` returns them."""
-    from treewright.engines.exact.descent import UNSEEN_AS_MISSING, UNSEEN_MAJORITY, UNSEEN_STOP, descend
+    from treewright.engines.exact.descent import descend
     from treewright.runtime.forms import choose_form
 
-    values = impute(tree, values)
-    policies = {"stop": UNSEEN_STOP, "majority": UNSEEN_MAJORITY}
-    values = np.ascontiguousarray(values, dtype=np.float64)
-    n_categories = np.array([len(column.categories) for column in tree.columns], dtype=np.int64)
+    values = np.ascontiguousarray(impute(tree, values), dtype=np.float64)
+    splits = _split_arrays(tree)
     ends = np.zeros(len(values), dtype=np.int64)
     capacity = len(values)
     deepest = tree.depth * int(tree.n_children.max(initial=0)) + 1 if (tree.missing_branch < 0).any() else 1
     stack = np.empty(deepest, dtype=np.int64), np.empty(deepest)
     while True:
         nodes, fractions = np.empty(capacity, dtype=np.int64), np.empty(capacity)
-        n_entries = choose_form(values.size)(descend)(
-            values,
-            tree.kind,
-            tree.column,
-            tree.threshold + tree.tolerance,
-            tree.first_child,
-            tree.n_children,
-            tree.missing_branch,
-            tree.share,
-            tree.set_start,
-            tree.category_sets,
-            tree.weight,
-            *_surrogate_arrays(tree),
-            n_categories,
-            policies.get(tree.unseen, UNSEEN_AS_MISSING),
-            *stack,
-            ends,
-            nodes,
-            fractions,
-        )
+        n_entries = choose_form(values.size)(descend)(values, *splits, *stack, ends, nodes, fractions)
         if n_entries >= 0:
             return ReachedNodes(ends, nodes[:n_entries], fractions[:n_entries])
         capacity *= 4
+
+
+def fractions_of_branches(tree: Tree, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the fraction of each row that its parent sends to each node, and 1 where a row stops at a node.
+
+    The fractions are those of the split alone: also of nodes that the row does not reach.
+    """
+    from treewright.engines.exact.descent import branch_fractions
+    from treewright.runtime.forms import choose_form
+
+    values = np.ascontiguousarray(impute(tree, values), dtype=np.float64)
+    fractions, stops = np.empty((len(values), tree.n_nodes)), np.empty((len(values), tree.n_nodes))
+    choose_form(fractions.size)(branch_fractions)(values, *_split_arrays(tree), fractions, stops)
+    return fractions, stops
+
+
+def _split_arrays(tree: Tree) -> tuple[Any, ...]:
+    """Return what the kernels of descent need to know about the splits of a tree."""
+    from treewright.engines.exact.descent import UNSEEN_AS_MISSING, UNSEEN_MAJORITY, UNSEEN_STOP
+
+    policies = {"stop": UNSEEN_STOP, "majority": UNSEEN_MAJORITY}
+    return (
+        tree.kind,
+        tree.column,
+        tree.threshold + tree.tolerance,
+        tree.first_child,
+        tree.n_children,
+        tree.missing_branch,
+        tree.share,
+        tree.set_start,
+        tree.category_sets,
+        tree.weight,
+        *_surrogate_arrays(tree),
+        np.array([len(column.categories) for column in tree.columns], dtype=np.int64),
+        policies.get(tree.unseen, UNSEEN_AS_MISSING),
+    )
 
 
 def _surrogate_arrays(tree: Tree) -> tuple[np.ndarray, ...]:

@@ -85,6 +85,63 @@ def branch_by_surrogates(
     return NONE
 
 
+@kernel
+def branch_of(
+    node,
+    row,
+    values,
+    kind,
+    column,
+    threshold,
+    first_child,
+    n_children,
+    missing_branch,
+    set_start,
+    category_sets,
+    weight,
+    surrogate_column,
+    surrogate_threshold,
+    surrogate_low,
+    surrogate_high,
+    surrogate_map,
+    n_categories,
+    unseen,
+):
+    """Return the branch of a row at a node, by a surrogate if the value is missing; or EVERY_BRANCH or STOP."""
+    tested = column[node]
+    value = values[row, tested]
+    unknown = np.isnan(value) or (unseen == UNSEEN_AS_MISSING and n_categories[tested] > 0 and value < 0)
+    if unknown and surrogate_column.shape[1] > 0:
+        branch = branch_by_surrogates(
+            node,
+            row,
+            values,
+            surrogate_column,
+            surrogate_threshold,
+            surrogate_low,
+            surrogate_high,
+            surrogate_map,
+            category_sets,
+            n_categories,
+        )
+        if branch >= 0:
+            return branch
+    return way_out(
+        node,
+        value,
+        kind,
+        threshold,
+        first_child,
+        n_children,
+        missing_branch,
+        set_start,
+        category_sets,
+        n_categories[tested],
+        weight,
+        unseen,
+    )
+
+
 @entry
 def descend(
     values: Input[Reals2],
@@ -127,39 +184,25 @@ def descend(
             node, fraction = waiting_node[n_waiting], waiting_fraction[n_waiting]
             branch = np.int64(0)
             while kind[node] != 0:
-                tested = column[node]
-                value = values[row, tested]
-                branch = NONE
-                unknown = np.isnan(value) or (unseen == UNSEEN_AS_MISSING and n_categories[tested] > 0 and value < 0)
-                if unknown and surrogate_column.shape[1] > 0:
-                    branch = branch_by_surrogates(
-                        node,
-                        row,
-                        values,
-                        surrogate_column,
-                        surrogate_threshold,
-                        surrogate_low,
-                        surrogate_high,
-                        surrogate_map,
-                        category_sets,
-                        n_categories,
-                    )
-                if branch >= 0:
-                    node = first_child[node] + branch
-                    branch = np.int64(0)
-                    continue
-                branch = way_out(
+                branch = branch_of(
                     node,
-                    value,
+                    row,
+                    values,
                     kind,
+                    column,
                     threshold,
                     first_child,
                     n_children,
                     missing_branch,
                     set_start,
                     category_sets,
-                    n_categories[tested],
                     weight,
+                    surrogate_column,
+                    surrogate_threshold,
+                    surrogate_low,
+                    surrogate_high,
+                    surrogate_map,
+                    n_categories,
                     unseen,
                 )
                 if branch < 0:
@@ -181,6 +224,71 @@ def descend(
             n_entries += 1
         ends[row] = n_entries
     return n_entries
+
+
+@entry
+def branch_fractions(
+    values: Input[Reals2],
+    kind: Input[Bytes],
+    column: Input[Integers],
+    threshold: Input[Reals],
+    first_child: Input[Integers],
+    n_children: Input[Integers],
+    missing_branch: Input[Integers],
+    share: Input[Reals],
+    set_start: Input[Wholes],
+    category_sets: Input[Words],
+    weight: Input[Reals],
+    surrogate_column: Input[Integers2],
+    surrogate_threshold: Input[Reals2],
+    surrogate_low: Input[Wholes2],
+    surrogate_high: Input[Wholes2],
+    surrogate_map: Input[Wholes2],
+    n_categories: Input[Wholes],
+    unseen: int,
+    fractions: Reals2,
+    stops: Reals2,
+) -> None:
+    """Write the fraction of each row that goes from a node to each of its children, whether it reaches the node or not.
+
+    `stops` is 1 where a row ends at a node with a category that did not occur in training.
+    """
+    for row in range(len(values)):
+        for node in range(len(kind)):
+            stops[row, node] = 0.0
+            fractions[row, node] = 0.0
+        fractions[row, 0] = 1.0
+        for node in range(len(kind)):
+            if kind[node] == 0:
+                continue
+            branch = branch_of(
+                node,
+                row,
+                values,
+                kind,
+                column,
+                threshold,
+                first_child,
+                n_children,
+                missing_branch,
+                set_start,
+                category_sets,
+                weight,
+                surrogate_column,
+                surrogate_threshold,
+                surrogate_low,
+                surrogate_high,
+                surrogate_map,
+                n_categories,
+                unseen,
+            )
+            if branch >= 0:
+                fractions[row, first_child[node] + branch] = 1.0
+            elif branch == EVERY_BRANCH:
+                for b in range(n_children[node]):
+                    fractions[row, first_child[node] + b] = share[first_child[node] + b]
+            else:
+                stops[row, node] = 1.0
 
 
 @entry
