@@ -223,6 +223,9 @@ min_child_weight : float
 min_split_gain : float
     Least gain of a split, in the unit of the criterion. With 0.0 nodes are also split without gain, because a useful
     split may need another one above it.
+min_impurity_decrease : float
+    Least gain of a split times the fraction of all rows, by weight, at its node, as in scikit-learn. With it forests
+    are grown tree by tree, which is slower.
 min_split_gain [id3] : float
     Least information gain of a split, in bits. With 0.0 nodes are also split without gain, because a useful split may
     need another one above it; 1e-6 stops there, as Weka does.
@@ -454,9 +457,11 @@ oob_scores_ : ndarray
 oob_improvement_ : ndarray
     With `train_score` and `subsample` below 1: by how much each round reduced the loss of the rows it did not draw.
 classes_ [classes] : ndarray
-    The classes in ascending order.
+    The classes in ascending order; of several targets a list.
 n_classes_ [classes] : int
-    The number of classes.
+    The number of classes; of several targets a list.
+n_outputs_ : int
+    The number of targets.
 columns_ : tuple of Column
     The columns of the training table.
 n_features_in_ : int
@@ -481,11 +486,11 @@ _MEMBERS = ("estimators_", "named_estimators_", "classes_", *_COLUMNS)
 
 # The attributes of the classes with a tag; those that have no entry for a class are left out.
 ATTRIBUTES_BY_TAG = {
-    "single": ("tree_", "classes_", "n_classes_", *_COLUMNS, "feature_importances_"),
+    "single": ("tree_", "classes_", "n_classes_", "n_outputs_", *_COLUMNS, "feature_importances_"),
     "cost_complexity": ("ccp_alpha_",),
     "forest": (
         *("forest_", "estimators_", "estimators_samples_", "n_estimators_"),
-        *("classes_", *_COLUMNS, "feature_importances_", *_OUT_OF_BAG),
+        *("classes_", "n_outputs_", *_COLUMNS, "feature_importances_", *_OUT_OF_BAG),
     ),
     "boosting": (
         *("forests_", "estimators_", "init_", "n_estimators_", "learning_rate_", "validation_loss_", "evals_result_"),

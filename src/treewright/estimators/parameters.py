@@ -41,7 +41,8 @@ class Plan:
     Parameters
     ----------
     criterion, categorical, candidates, splitter, max_depth, min_samples_split, min_samples_leaf, \
-    min_weight_fraction_leaf, min_split_gain, max_leaf_nodes, max_features, n_jobs, missing, max_p_value
+    min_weight_fraction_leaf, min_split_gain, min_impurity_decrease, max_leaf_nodes, max_features, n_jobs, \
+    missing, max_p_value
         As `DecisionTreeClassifier` describes them.
     quinlan : bool, default=False
         Whether to choose splits by all of C4.5's rules.
@@ -63,6 +64,7 @@ class Plan:
     min_samples_leaf: int | float = 1
     min_weight_fraction_leaf: float = 0.0
     min_split_gain: float = 0.0
+    min_impurity_decrease: float = 0.0
     max_leaf_nodes: int | None = None
     max_features: int | float | str | None = None
     n_jobs: int | None = None
@@ -118,6 +120,8 @@ class Plan:
             # A sum of weights may fall short of the limit by rounding alone.
             min_weight_leaf=self.min_weight_fraction_leaf * total_weight * (1.0 - 1e-12),
             min_split_gain=float(self.min_split_gain),
+            # A gain may fall short of the limit by rounding alone.
+            min_total_gain=self.min_impurity_decrease * total_weight * (1.0 - 1e-12),
             max_leaf_nodes=min(self.max_leaf_nodes or 0, NO_DEPTH_LIMIT),
             max_features=_columns(self.max_features, n_columns),
             quinlan=self.quinlan,
@@ -404,6 +408,7 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "min_samples_split": _size(2, share_of_all=True),
     "min_samples_leaf": _size(1, share_of_all=False),
     "min_split_gain": _check_min_gain,
+    "min_impurity_decrease": _check_min_gain,
     "max_leaf_nodes": _limit(2),
     "min_weight_fraction_leaf": _check_weight_fraction,
     "max_features": _check_max_features,

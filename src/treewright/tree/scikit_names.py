@@ -28,7 +28,10 @@ class ScikitNames:
     ([1, -1, -1], [2, -1, -1], [0, -2, -2])
     """
 
-    n_outputs = 1
+    @property
+    def n_outputs(self: Any) -> int:
+        """The number of targets."""
+        return len(self.target.outputs) or 1
 
     @property
     def node_count(self: Any) -> int:

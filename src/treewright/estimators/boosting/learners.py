@@ -49,8 +49,8 @@ from treewright.estimators.boosting.shapes import (
     take_shape,
 )
 from treewright.estimators.callbacks import Steps, TakesCallbacks, followed
-from treewright.estimators.forest.base import read_monotonic_cst
 from treewright.estimators.missing_values import refuse_unseen
+from treewright.estimators.monotonic import read_monotonic_cst
 from treewright.estimators.parameter_docs import documented
 from treewright.estimators.parameters import check_progress, is_auto, is_real, is_whole, parameter_error
 from treewright.estimators.random_state import draw_seed

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from treewright.engines.criteria import CRITERIA
 from treewright.engines.forest.engine import bag_of_tree
 from treewright.estimators.base import (
     ClassPredictions,
@@ -20,7 +19,6 @@ from treewright.estimators.base import (
     predict_rows,
 )
 from treewright.estimators.callbacks import Steps, TakesCallbacks, followed
-from treewright.estimators.equivalents import our_value
 from treewright.estimators.forest.growth import (
     Bagging,
     ForestPlan,
@@ -30,6 +28,7 @@ from treewright.estimators.forest.growth import (
     choose_shape,
     grow_trees,
 )
+from treewright.estimators.monotonic import check_directions, read_monotonic_cst
 from treewright.estimators.parameters import (
     CLASS_CRITERIA,
     NUMBER_CRITERIA,
@@ -43,6 +42,7 @@ from treewright.estimators.parameters import (
     parameter_error,
 )
 from treewright.estimators.random_state import draw_seed
+from treewright.estimators.several import accuracy_of_all, classes_of, refuse_text, shares_of, stacked
 from treewright.estimators.single.base import specification
 from treewright.estimators.single.trees import DecisionTreeClassifier, DecisionTreeRegressor
 from treewright.runtime.forms import choose_compiled_form
@@ -64,9 +64,6 @@ OTHER_TABLE = (
     "warm_start adds trees to a forest of the same table, grown by the same criterion; "
     "set warm_start=False to begin anew"
 )
-
-# Criteria under which a split is refused if it breaks a monotonic constraint.
-MONOTONIC_CRITERIA = tuple(name for name, criterion in CRITERIA.items() if criterion.monotonic)
 
 # How often a row is drawn is counted in two bytes.
 MOST_DRAWS = 10_000
@@ -95,7 +92,7 @@ class ForestLearner(TakesCallbacks, CountedEnsemble, TableLearner):
         X : table
             A pandas, polars or arrow frame, an array, a sparse matrix, a dict of columns, or a list of rows.
         y : one value per row
-            The target: a list, an array, or a column of a frame.
+            The target: a list, an array, or a column of a frame. Several columns are several targets.
         sample_weight : one number per row, a single number or None
             A row of weight 2 counts as two rows; one of weight 0 is left out.
         """
@@ -111,6 +108,9 @@ class ForestLearner(TakesCallbacks, CountedEnsemble, TableLearner):
         table = self._read_table(X)
         training = self._read_training(table, y, sample_weight)
         spec.check(training)
+        if training.target.outputs:
+            refuse_text("voting", getattr(self, "voting", None), "hard", "use 'soft'")
+            refuse_text("class_weight", self.class_weight, "balanced_subsample", "use 'balanced'")
         earlier = getattr(self, "forest_", None) if self.warm_start else None
         plan = self._plan(single, training, self._forest_seed(earlier))
         n_trees = self._count_trees(len(training.y))
@@ -244,6 +244,11 @@ class ForestLearner(TakesCallbacks, CountedEnsemble, TableLearner):
         totals = gains.sum(axis=1, keepdims=True)
         shares = np.divide(gains, totals, out=np.zeros_like(gains), where=totals > 0.0).mean(axis=0)
         return shares / shares.sum() if shares.sum() > 0.0 else shares
+
+    @property
+    def n_outputs_(self) -> int:
+        """The number of targets."""
+        return len(self.forest_.target.outputs) or 1
 
     def proximity(self, X: Any, Z: Any = None) -> np.ndarray:
         """The proximity of rows: the fraction of trees in which two rows reach the same leaf.
@@ -382,16 +387,7 @@ class ForestLearner(TakesCallbacks, CountedEnsemble, TableLearner):
 
     def _read_monotonic_cst(self, training: Training) -> np.ndarray:
         directions = read_monotonic_cst(self.monotonic_cst, training.columns)
-        if directions.any() and training.target.is_classes and len(training.target.classes) != 2:
-            n_classes = len(training.target.classes)
-            raise ValueError(
-                f"monotonic_cst needs a number or two classes to rise or fall, but y has {n_classes} classes"
-            )
-        if directions.any() and our_value("criterion", self.criterion) not in MONOTONIC_CRITERIA:
-            raise ValueError(
-                f"monotonic_cst needs the criterion {' or '.join(map(repr, MONOTONIC_CRITERIA))}, "
-                f"but it is {self.criterion!r}"
-            )
+        check_directions(directions, training.target)
         return directions
 
     def _predict_out_of_bag(
@@ -422,6 +418,7 @@ class ForestClassifier(ClassPredictions, ForestLearner):
 
     _criteria: ClassVar[tuple[str, ...]] = CLASS_CRITERIA
     _tree_learner: ClassVar[type] = DecisionTreeClassifier
+    _takes_several = True
     _offered_leaves = (1, 3, 10)
 
     def _offered_columns(self, n_columns: int) -> list[int]:
@@ -438,9 +435,13 @@ class ForestClassifier(ClassPredictions, ForestLearner):
         return super()._weigh_classes(target, targets, weights)
 
     def member_predictions(self, X: Any) -> np.ndarray:
-        return super().member_predictions(X)[:, :, self._labels_of_classes()]
+        predictions = super().member_predictions(X)
+        return predictions if self._several() else predictions[:, :, self._labels_of_classes()]
 
     def _keep_out_of_bag_predictions(self, predictions: np.ndarray, training: Training, known: np.ndarray) -> None:
+        if self._several():
+            self._keep_several_out_of_bag(predictions, training, known)
+            return
         shares = predictions[:, self._labels_of_classes()]
         self.oob_decision_function_ = _in_all_rows(shares, training)
         truth = self._named(training.y[known].astype(np.intp))
@@ -449,19 +450,28 @@ class ForestClassifier(ClassPredictions, ForestLearner):
         score = self.oob_score if callable(self.oob_score) else accuracy_score
         self.oob_score_ = float(score(truth, self._named(self._choose(predictions[known]))))
 
+    def _keep_several_out_of_bag(self, predictions: np.ndarray, training: Training, known: np.ndarray) -> None:
+        by_output = shares_of(self._target(), self.classes_, predictions)
+        self.oob_decision_function_ = stacked([_in_all_rows(one, training) for one in by_output])
+        truth = classes_of(shares_of(self._target(), self.classes_, training.y), self.classes_)
+        score = self.oob_score if callable(self.oob_score) else accuracy_of_all
+        self.oob_score_ = float(score(truth[known], classes_of(by_output, self.classes_)[known]))
+
 
 class ForestRegressor(NumberPredictions, ForestLearner):
     """Shared base of the forests for numbers."""
 
     _criteria: ClassVar[tuple[str, ...]] = NUMBER_CRITERIA
     _tree_learner: ClassVar[type] = DecisionTreeRegressor
+    _takes_several = True
     _offered_leaves = (1, 3, 10)
 
     def _offered_columns(self, n_columns: int) -> list[int]:
         return [-(-n_columns // 3), max(1, round(n_columns**0.5)), -(-2 * n_columns // 3), n_columns]
 
     def member_predictions(self, X: Any) -> np.ndarray:
-        return super().member_predictions(X)[:, :, 0]
+        predictions = super().member_predictions(X)
+        return predictions if self._several() else predictions[:, :, 0]
 
     def predict_quantiles(self, X: Any, quantiles: Any = (0.1, 0.5, 0.9)) -> np.ndarray:
         """Quantiles of the target given a row: a column each (Meinshausen 2006).
@@ -499,17 +509,23 @@ class ForestRegressor(NumberPredictions, ForestLearner):
         super()._keep_out_of_bag(predictions, rows, training)
         for name in ("training_leaves_", "training_target_", "training_weights_"):
             self.__dict__.pop(name, None)
+        if self.quantiles and self._several():
+            raise ValueError("quantiles are not available for several targets; fit one at a time")
         if self.quantiles:
             leaves = self.forest_.leaves(rows, self.n_jobs)
             self.training_leaves_ = np.ascontiguousarray(leaves, dtype=np.uint32)
             self.training_target_, self.training_weights_ = training.y, training.weights
 
     def _keep_out_of_bag_predictions(self, predictions: np.ndarray, training: Training, known: np.ndarray) -> None:
-        self.oob_prediction_ = _in_all_rows(predictions, training)[:, 0]
-        self.oob_errors_ = training.y[known] - predictions[known, 0]
         from sklearn.metrics import r2_score
 
         score = self.oob_score if callable(self.oob_score) else r2_score
+        if self._several():
+            self.oob_prediction_ = _in_all_rows(predictions, training)
+            self.oob_score_ = float(score(training.y[known], predictions[known]))
+            return
+        self.oob_prediction_ = _in_all_rows(predictions, training)[:, 0]
+        self.oob_errors_ = training.y[known] - predictions[known, 0]
         self.oob_score_ = float(score(training.y[known], predictions[known, 0]))
 
 
@@ -548,42 +564,6 @@ def count_draws(name: str, size: Any, n_rows: int) -> int:
     if n_draws > MOST_DRAWS * n_rows:
         raise parameter_error(name, size, f"{wanted}; at most {MOST_DRAWS} draws per row")
     return n_draws
-
-
-def read_monotonic_cst(monotonic_cst: Any, columns: tuple[Column, ...]) -> np.ndarray:
-    """The monotonic constraint of each column: 1 rising, -1 falling, 0 none.
-
-    >>> from treewright.table.column import Kind
-    >>> read_monotonic_cst({"rooms": 1}, (Column("rooms", Kind.NUMERIC), Column("age", Kind.NUMERIC)))
-    array([1, 0])
-    """
-    directions = np.zeros(len(columns), dtype=np.int64)
-    if monotonic_cst is None:
-        return directions
-    place = {column.name: index for index, column in enumerate(columns)}
-    if not isinstance(monotonic_cst, Mapping):
-        if isinstance(monotonic_cst, str) or not hasattr(monotonic_cst, "__len__"):
-            raise parameter_error(
-                "monotonic_cst",
-                monotonic_cst,
-                "a dict of columns, by name or position, and 1 or -1, or one of these per column",
-            )
-        given = list(monotonic_cst)
-        if len(given) != len(columns):
-            raise ValueError(
-                f"monotonic_cst has {len(given)} entries for {len(columns)} columns; give one each, or a dict"
-            )
-        monotonic_cst = {column.name: direction for column, direction in zip(columns, given, strict=True)}
-    for named, direction in monotonic_cst.items():
-        name = columns[named].name if is_whole(named, 0) and named < len(columns) else named
-        if name not in place:
-            raise ValueError(f"monotonic_cst names the column {name!r}, which is not in the table")
-        if direction not in (1, -1, 0):
-            raise ValueError(f"monotonic_cst is {direction!r} for column {name!r}; give 1 (rising), -1 (falling) or 0")
-        if direction and columns[place[name]].is_categorical:
-            raise ValueError(f"monotonic_cst names the column {name!r}, whose categories have no order; leave it out")
-        directions[place[name]] = direction
-    return directions
 
 
 def _joined(earlier: Forest | TreeList, later: Forest | TreeList) -> Forest | TreeList:

@@ -41,6 +41,7 @@ class RandomForestClassifier(ForestClassifier):
         min_samples_leaf: int | float | str = "auto",
         min_weight_fraction_leaf: float = 0.0,
         min_split_gain: float = 0.0,
+        min_impurity_decrease: float = 0.0,
         max_leaf_nodes: int | None = None,
         missing: Any = "learned",
         unseen: str = "as_missing",
@@ -67,6 +68,7 @@ class RandomForestClassifier(ForestClassifier):
         self.min_samples_leaf = min_samples_leaf
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.min_split_gain = min_split_gain
+        self.min_impurity_decrease = min_impurity_decrease
         self.max_leaf_nodes = max_leaf_nodes
         self.missing = missing
         self.unseen = unseen
@@ -111,6 +113,7 @@ class RandomForestRegressor(ForestRegressor):
         min_samples_leaf: int | float | str = "auto",
         min_weight_fraction_leaf: float = 0.0,
         min_split_gain: float = 0.0,
+        min_impurity_decrease: float = 0.0,
         max_leaf_nodes: int | None = None,
         missing: Any = "learned",
         unseen: str = "as_missing",
@@ -136,6 +139,7 @@ class RandomForestRegressor(ForestRegressor):
         self.min_samples_leaf = min_samples_leaf
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.min_split_gain = min_split_gain
+        self.min_impurity_decrease = min_impurity_decrease
         self.max_leaf_nodes = max_leaf_nodes
         self.missing = missing
         self.unseen = unseen
@@ -185,6 +189,7 @@ class ExtraTreesClassifier(ForestClassifier):
         min_samples_leaf: int | float | str = "auto",
         min_weight_fraction_leaf: float = 0.0,
         min_split_gain: float = 0.0,
+        min_impurity_decrease: float = 0.0,
         max_leaf_nodes: int | None = None,
         missing: Any = "learned",
         unseen: str = "as_missing",
@@ -211,6 +216,7 @@ class ExtraTreesClassifier(ForestClassifier):
         self.min_samples_leaf = min_samples_leaf
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.min_split_gain = min_split_gain
+        self.min_impurity_decrease = min_impurity_decrease
         self.max_leaf_nodes = max_leaf_nodes
         self.missing = missing
         self.unseen = unseen
@@ -256,6 +262,7 @@ class ExtraTreesRegressor(ForestRegressor):
         min_samples_leaf: int | float | str = "auto",
         min_weight_fraction_leaf: float = 0.0,
         min_split_gain: float = 0.0,
+        min_impurity_decrease: float = 0.0,
         max_leaf_nodes: int | None = None,
         missing: Any = "learned",
         unseen: str = "as_missing",
@@ -281,6 +288,7 @@ class ExtraTreesRegressor(ForestRegressor):
         self.min_samples_leaf = min_samples_leaf
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.min_split_gain = min_split_gain
+        self.min_impurity_decrease = min_impurity_decrease
         self.max_leaf_nodes = max_leaf_nodes
         self.missing = missing
         self.unseen = unseen

@@ -50,6 +50,7 @@ class TreeLearner(TableLearner):
     subtree_raising: bool = True
     misclassification_costs: Any = None
     smoothing: Any = None
+    monotonic_cst: Any = None
     random_state: Any = None
 
     ccp_alpha_: float
@@ -65,7 +66,7 @@ class TreeLearner(TableLearner):
         X : table
             A pandas, polars or arrow frame, an array, a sparse matrix, a dict of columns, or a list of rows.
         y : one value per row
-            The target: a list, an array, or a column of a frame.
+            The target: a list, an array, or a column of a frame. Several columns are several targets.
         sample_weight : one number per row, a single number or None
             A row of weight 2 counts as two rows; one of weight 0 is left out. Weights that sum to 1 or less are
             fractions of the table, and are scaled to a mean of 1.
@@ -150,6 +151,11 @@ class TreeLearner(TableLearner):
         check_is_fitted(self)
         return self.tree_.depth
 
+    @property
+    def n_outputs_(self) -> int:
+        """The number of targets."""
+        return len(self.tree_.target.outputs) or 1
+
     def get_n_leaves(self) -> int:
         """The number of leaves."""
         check_is_fitted(self)
@@ -182,7 +188,8 @@ class TreeLearner(TableLearner):
             # Drawn only where it matters, so that a fit without chance leaves NumPy's global state alone.
             check_random(self.random_state)
             seed = draw_seed(self.random_state) if plan.is_random else 0
-        return self._spec(plan, seed, unseen, self.class_weight, self.misclassification_costs, smoothing, pruning)
+        weighing = (self.class_weight, self.misclassification_costs)
+        return self._spec(plan, seed, unseen, *weighing, smoothing, pruning, self.monotonic_cst)
 
     def _pruning(self) -> Pruning | None:
         if self.prune is None:
@@ -206,9 +213,7 @@ def specification(learner: TreeLearner, seed: int | None = None) -> TreeSpec:
     return learner._specification(seed)
 
 
-def adopt(
-    learner: TreeLearner, fitted: FittedTree, classes: np.ndarray, names: Sequence[str] | None, n_columns: int
-) -> Any:
+def adopt(learner: TreeLearner, fitted: FittedTree, classes: Any, names: Sequence[str] | None, n_columns: int) -> Any:
     """Fit a learner by giving it a tree; `names` are those of the columns, if the table has names."""
     learner.__dict__.pop("ccp_alpha_", None)
     learner.__dict__.pop("feature_names_in_", None)

@@ -13,7 +13,9 @@ import numpy as np
 
 from treewright.estimators.base import Training
 from treewright.estimators.missing_values import impute, refuse_missing
+from treewright.estimators.monotonic import check_constrained, check_directions, read_monotonic_cst
 from treewright.estimators.parameters import Plan
+from treewright.estimators.several import check_outputs
 from treewright.estimators.single.magnitudes import scale_of_target, unit_of_impurity, with_scaled_target
 from treewright.estimators.weights import altered_priors, read_costs, weigh_classes
 from treewright.tree import Tree
@@ -50,11 +52,24 @@ class TreeSpec:
     misclassification_costs: Any
     smoothing: tuple[str, float] | None
     pruning: Pruning | None
+    monotonic_cst: Any
 
     def check(self, training: Training) -> None:
-        """Refuse a table whose target the criterion is not defined for; its samples need no check of their own."""
+        """Refuse a table that the criterion or the constraints are not defined for; its samples need no check."""
         if self.plan.criterion == "poisson":
             _check_counts(training)
+        if training.target.outputs:
+            check_outputs(
+                self.plan,
+                prune=None if self.pruning is None else self.pruning.method,
+                misclassification_costs=self.misclassification_costs,
+                smoothing=self.smoothing,
+                monotonic_cst=self.monotonic_cst,
+            )
+        directions = read_monotonic_cst(self.monotonic_cst, training.columns)
+        check_directions(directions, training.target)
+        if directions.any():
+            check_constrained(self.plan, self.smoothing)
 
     def fit(self, training: Training) -> FittedTree:
         """The tree of these rows, pruned if asked to."""
@@ -63,7 +78,11 @@ class TreeSpec:
             return self._fit(training)
         # The squares of the smallest targets are 0.
         unit = max(unit_of_impurity(self.plan.criterion, scale), 1e-300)
-        plan = replace(self.plan, min_split_gain=self.plan.min_split_gain / unit)
+        plan = replace(
+            self.plan,
+            min_split_gain=self.plan.min_split_gain / unit,
+            min_impurity_decrease=self.plan.min_impurity_decrease / unit,
+        )
         pruning = self.pruning
         if pruning is not None and not isinstance(pruning.ccp_alpha, str):
             pruning = replace(pruning, ccp_alpha=pruning.ccp_alpha / max(scale**2, 1e-300))
@@ -105,7 +124,9 @@ class TreeSpec:
             training.columns,
             training.values,
             training.target,
-            recipe=plan.recipe(n_rows, n_columns, float(training.weights.sum())),
+            recipe=plan.recipe(n_rows, n_columns, float(training.weights.sum()))._replace(
+                n_outputs=len(training.target.outputs) or 1
+            ),
             weights=training.weights,
             n_classes=len(training.target.classes),
             grid=plan.grid,
@@ -116,8 +137,14 @@ class TreeSpec:
             oblivious=plan.oblivious,
             unseen=self.unseen,
             rows_of_file=len(training.table),
+            **self._constraints(training),
         )
         return tree if imputation is None else tree.replace(imputation=imputation)
+
+    def _constraints(self, training: Training) -> dict[str, np.ndarray]:
+        if self.monotonic_cst is None:
+            return {}
+        return {"monotonic_cst": read_monotonic_cst(self.monotonic_cst, training.columns)}
 
     def weigh(self, training: Training, weights: np.ndarray) -> np.ndarray:
         """The weights times what the classes of the rows weigh."""
