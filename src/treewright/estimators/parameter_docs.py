@@ -279,7 +279,7 @@ prune [c45 classes] : {"error_based", "reduced_error", None} or another method o
 ccp_alpha : float, "cv" or "1se"
     For prune="cost_complexity": the cost of a leaf, as a fraction of the total weight. "cv" chooses it by ten-fold
     cross-validation. "1se" chooses the smallest tree within one standard error of the best, which is easier to read.
-    The folds are not random.
+    The folds are not random. With prune=None a number above 0 is the cost of a leaf in impurity, as in scikit-learn.
 confidence : float
     For prune="error_based": the confidence level of the error bounds. Lower it for a smaller tree.
 subtree_raising : bool
@@ -391,7 +391,7 @@ ATTRIBUTES = """
 tree_ : Tree
     The fitted tree.
 ccp_alpha_ : float
-    With prune="cost_complexity": the cost of a leaf that was used.
+    With pruning by the cost of a leaf: the cost that was used.
 forest_ : Forest
     The trees as one value; `forest_[i]` is a single tree.
 forests_ : list of Forest

@@ -123,7 +123,7 @@ class Plan:
             # A gain may fall short of the limit by rounding alone.
             min_total_gain=self.min_impurity_decrease * total_weight * (1.0 - 1e-12),
             max_leaf_nodes=min(self.max_leaf_nodes or 0, NO_DEPTH_LIMIT),
-            max_features=_columns(self.max_features, n_columns),
+            max_features=columns_to_draw(self.max_features, n_columns),
             quinlan=self.quinlan,
             strategy=int(self.strategy.code),
             max_p_value=self.max_p_value,
@@ -248,7 +248,7 @@ def _rows(size: int | float, n_rows: int) -> int:
     return min(size, n_rows + 1)
 
 
-def _columns(size: int | float | str | None, n_columns: int) -> int:
+def columns_to_draw(size: int | float | str | None, n_columns: int) -> int:
     """How many columns to draw at each node: at least one, at most all."""
     if size is None:
         return n_columns

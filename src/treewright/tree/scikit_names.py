@@ -46,6 +46,12 @@ class ScikitNames:
         return len(self.columns)
 
     @property
+    def n_classes(self: Any) -> np.ndarray:
+        """The number of classes of each target, 1 for numbers."""
+        outputs = self.target.outputs or (self.target,)
+        return np.array([len(output.classes) or 1 for output in outputs])
+
+    @property
     def children_left(self: Any) -> np.ndarray:
         """The first child of each node, -1 at a leaf."""
         return _child(self, 0)

@@ -19,11 +19,13 @@ from treewright.estimators.parameters import (
     check_plan,
     check_smoothing,
     check_unseen,
+    columns_to_draw,
     is_auto,
     is_real,
+    parameter_error,
 )
 from treewright.estimators.random_state import check_random, draw_seed
-from treewright.estimators.single.specification import FittedTree, Pruning, TreeSpec
+from treewright.estimators.single.specification import BY_IMPURITY, FittedTree, Pruning, TreeSpec
 from treewright.table import Table
 from treewright.table.column import Column
 from treewright.table.sparse import SparseValues, in_full
@@ -156,6 +158,11 @@ class TreeLearner(TableLearner):
         """The number of targets."""
         return len(self.tree_.target.outputs) or 1
 
+    @property
+    def max_features_(self) -> int:
+        """The number of columns that are drawn for each node."""
+        return columns_to_draw(getattr(self, "max_features", None), self.n_features_in_)
+
     def get_n_leaves(self) -> int:
         """The number of leaves."""
         check_is_fitted(self)
@@ -193,12 +200,7 @@ class TreeLearner(TableLearner):
 
     def _pruning(self) -> Pruning | None:
         if self.prune is None:
-            if is_real(self.ccp_alpha) and float(self.ccp_alpha) > 0.0:
-                raise ValueError(
-                    f"ccp_alpha is {self.ccp_alpha}, but prune is None, so nothing is pruned; "
-                    "set prune='cost_complexity', which prices the errors of a tree"
-                )
-            return None
+            return self._pruning_by_impurity()
         from treewright.estimators.single.pruning import check_pruning
 
         pruning = Pruning(
@@ -206,6 +208,15 @@ class TreeLearner(TableLearner):
         )
         check_pruning(pruning, of_classes=is_classifier(self))
         return pruning
+
+    def _pruning_by_impurity(self) -> Pruning | None:
+        """A number as `ccp_alpha` alone is the cost of a leaf in impurity, as in scikit-learn."""
+        if not is_real(self.ccp_alpha) or self.ccp_alpha == 0.0:
+            return None
+        if float(self.ccp_alpha) < 0.0:
+            raise parameter_error("ccp_alpha", self.ccp_alpha, "a number of 0 or more, 'cv' or '1se'")
+        rest = (self.validation_fraction, self.confidence, self.variant, self.subtree_raising)
+        return Pruning(BY_IMPURITY, float(self.ccp_alpha), *rest)
 
 
 def specification(learner: TreeLearner, seed: int | None = None) -> TreeSpec:

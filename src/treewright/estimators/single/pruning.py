@@ -16,7 +16,7 @@ from treewright.estimators.base import Training, read_rows, read_table, read_tra
 from treewright.estimators.missing_values import impute
 from treewright.estimators.parameters import Plan, is_real, is_whole
 from treewright.estimators.single.base import TreeLearner, specification
-from treewright.estimators.single.specification import FittedTree, Pruning, TreeSpec, reweighed
+from treewright.estimators.single.specification import BY_IMPURITY, FittedTree, Pruning, TreeSpec, reweighed
 from treewright.estimators.weights import altered_priors, read_weights, weigh_classes
 from treewright.table import read_classes, read_like, read_numbers
 from treewright.tree import Node, Tree
@@ -350,6 +350,9 @@ def grow_to_size(spec: TreeSpec, pruning: Pruning, training: Training) -> Fitted
         grown, unseen = spec.grow(training.rows(growing)), training.rows(validation)
         return FittedTree(methods.prune_by_reduced_error(grown, unseen.values, unseen.y, unseen.weights))
     tree = spec.grow(training)
+    if pruning.method == BY_IMPURITY:
+        price = float(pruning.ccp_alpha)
+        return FittedTree(methods.prune_by_cost_complexity(tree, price, "impurity"), price)
     if pruning.method == "cost_complexity":
         ccp_alpha = pruning.ccp_alpha
         if isinstance(ccp_alpha, str):

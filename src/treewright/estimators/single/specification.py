@@ -20,6 +20,9 @@ from treewright.estimators.single.magnitudes import scale_of_target, unit_of_imp
 from treewright.estimators.weights import altered_priors, read_costs, weigh_classes
 from treewright.tree import Tree
 
+# The method of pruning where `ccp_alpha` is given alone, as in scikit-learn.
+BY_IMPURITY = "impurity"
+
 
 @dataclass(frozen=True)
 class Pruning:
@@ -61,7 +64,7 @@ class TreeSpec:
         if training.target.outputs:
             check_outputs(
                 self.plan,
-                prune=None if self.pruning is None else self.pruning.method,
+                prune=None if self.pruning is None or self.pruning.method == BY_IMPURITY else self.pruning.method,
                 misclassification_costs=self.misclassification_costs,
                 smoothing=self.smoothing,
                 monotonic_cst=self.monotonic_cst,
@@ -85,7 +88,8 @@ class TreeSpec:
         )
         pruning = self.pruning
         if pruning is not None and not isinstance(pruning.ccp_alpha, str):
-            pruning = replace(pruning, ccp_alpha=pruning.ccp_alpha / max(scale**2, 1e-300))
+            by = unit if pruning.method == BY_IMPURITY else max(scale**2, 1e-300)
+            pruning = replace(pruning, ccp_alpha=pruning.ccp_alpha / by)
         fitted = replace(self, plan=plan, pruning=pruning)._fit(replace(training, y=training.y / scale))
         alpha = None if fitted.ccp_alpha is None else fitted.ccp_alpha * scale**2
         return FittedTree(with_scaled_target(fitted.tree, scale), alpha)
