@@ -122,9 +122,9 @@ def test_the_table_names_parameters_that_exist() -> None:
             "what LightGBM and XGBoost call reg_lambda is l2_regularization here",
         ),
         (
-            "RandomForestClassifier",
+            "AdaBoostClassifier",
             {"verbose": 1},
-            "RandomForestClassifier has no parameter 'verbose'; "
+            "AdaBoostClassifier has no parameter 'verbose'; "
             "what scikit-learn and LightGBM call verbose is progress here (True or False)",
         ),
         (

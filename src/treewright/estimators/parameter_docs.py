@@ -184,7 +184,7 @@ stack_method : {"auto", "predict_proba", "decision_function", "predict"}
     The method of the members whose results are the features of the final estimator; "auto" is the first of these that a
     member has.
 passthrough : bool
-    Whether the final estimator also gets the table, as numbers from a `TablePreparer`.
+    Whether the final estimator also gets the table, as numbers from a `TablePreparer`; a table of numbers as it is.
 cv : int, splitter or None
     Cross-validation folds; None is five folds, which are always the same.
 cv [stacking] : int, splitter, "prefit" or None
@@ -385,6 +385,8 @@ n_jobs [combination] : int or None
     Number of members that are fitted at the same time; None is one, -1 uses all cores.
 progress : bool or None
     Whether to show progress after two seconds; None shows it in terminals and notebooks.
+verbose : int or None
+    The same under scikit-learn's name: 0 shows nothing, any larger number shows progress; None leaves it to `progress`.
 """
 
 ATTRIBUTES = """

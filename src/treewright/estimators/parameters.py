@@ -418,10 +418,19 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
 }
 
 
-def check_progress(progress: Any) -> None:
-    """Refuse what is neither True, False nor None."""
+def check_progress(learner: Any) -> None:
+    """Refuse values of `progress` and `verbose` that make no sense."""
+    progress, verbose = learner.progress, getattr(learner, "verbose", None)
     if progress is not None and not isinstance(progress, bool):
         raise parameter_error("progress", progress, "True, False, or None to show it in terminals and notebooks")
+    if verbose is not None and not isinstance(verbose, bool) and not is_whole(verbose, 0):
+        raise parameter_error("verbose", verbose, "a whole number of 0 or more, or None to leave it to progress")
+
+
+def shows_progress(learner: Any) -> bool | None:
+    """Whether a learner shows progress, by `verbose` if it is given, otherwise by `progress`."""
+    verbose = getattr(learner, "verbose", None)
+    return learner.progress if verbose is None else bool(verbose)
 
 
 def is_text(value: object, *choices: str) -> bool:

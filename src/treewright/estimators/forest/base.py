@@ -40,6 +40,7 @@ from treewright.estimators.parameters import (
     is_text,
     is_whole,
     parameter_error,
+    shows_progress,
 )
 from treewright.estimators.random_state import draw_seed
 from treewright.estimators.several import accuracy_of_all, classes_of, refuse_text, shares_of, stacked
@@ -117,7 +118,9 @@ class ForestLearner(TakesCallbacks, CountedEnsemble, TableLearner):
         binned = bin_training(training, plan)
         training = training if binned is not None else training.in_full()
         if earlier is None:
-            shape = choose_shape(training, binned, plan, self._shapes(len(table.columns)), n_trees, self.progress)
+            shape = choose_shape(
+                training, binned, plan, self._shapes(len(table.columns)), n_trees, shows_progress(self)
+            )
         else:
             shape = self._shape_of_more()
         plan = shape.of(plan)
@@ -135,7 +138,7 @@ class ForestLearner(TakesCallbacks, CountedEnsemble, TableLearner):
             def grow(trees: Sequence[int]) -> Forest | TreeList:
                 return grow_trees(spec, training, binned, plan, trees, tick)
 
-            with follow("growing trees", n_trees - first, self.progress) as tick:
+            with follow("growing trees", n_trees - first, shows_progress(self)) as tick:
                 if steps is None:
                     grown = grow(range(first, n_trees))
                     forest = grown if earlier is None else _joined(earlier, grown)
@@ -308,7 +311,7 @@ class ForestLearner(TakesCallbacks, CountedEnsemble, TableLearner):
 
     def _check_choices(self) -> None:
         """Check the parameters before any work is done."""
-        check_progress(self.progress)
+        check_progress(self)
         for name in ("bootstrap", "warm_start", "quantiles"):
             if not isinstance(getattr(self, name, False), bool | np.bool_):
                 raise parameter_error(name, getattr(self, name), "True or False")

@@ -54,6 +54,7 @@ class RandomForestClassifier(ForestClassifier):
         random_state: Any = None,
         n_jobs: int | None = None,
         progress: bool | None = None,
+        verbose: int | None = None,
     ) -> None:
         self.n_estimators = n_estimators
         self.criterion = criterion
@@ -81,6 +82,7 @@ class RandomForestClassifier(ForestClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.progress = progress
+        self.verbose = verbose
 
 
 @documented("forest", "numbers")
@@ -127,6 +129,7 @@ class RandomForestRegressor(ForestRegressor):
         random_state: Any = None,
         n_jobs: int | None = None,
         progress: bool | None = None,
+        verbose: int | None = None,
     ) -> None:
         self.n_estimators = n_estimators
         self.criterion = criterion
@@ -153,6 +156,7 @@ class RandomForestRegressor(ForestRegressor):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.progress = progress
+        self.verbose = verbose
 
 
 @documented("forest", "classes")
@@ -202,6 +206,7 @@ class ExtraTreesClassifier(ForestClassifier):
         random_state: Any = None,
         n_jobs: int | None = None,
         progress: bool | None = None,
+        verbose: int | None = None,
     ) -> None:
         self.n_estimators = n_estimators
         self.criterion = criterion
@@ -229,6 +234,7 @@ class ExtraTreesClassifier(ForestClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.progress = progress
+        self.verbose = verbose
 
 
 @documented("forest", "numbers")
@@ -276,6 +282,7 @@ class ExtraTreesRegressor(ForestRegressor):
         random_state: Any = None,
         n_jobs: int | None = None,
         progress: bool | None = None,
+        verbose: int | None = None,
     ) -> None:
         self.n_estimators = n_estimators
         self.criterion = criterion
@@ -302,3 +309,4 @@ class ExtraTreesRegressor(ForestRegressor):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.progress = progress
+        self.verbose = verbose
