@@ -138,7 +138,7 @@ def test_many_categories_are_split_by_several_targets():
 @pytest.mark.parametrize("learner", [RandomForestRegressor, ExtraTreesRegressor, RandomTreeRegressor])
 def test_forests_of_several_numbers_average_their_trees(learner):
     X, Y, _ = two_targets(200)
-    more = {} if learner is RandomTreeRegressor else {"n_estimators": 10, "oob_score": True, "bootstrap": True}
+    more = {} if learner is RandomTreeRegressor else {"n_estimators": 20, "oob_score": True, "bootstrap": True}
     model = learner(random_state=0, **more).fit(X, Y)
     assert model.predict(X).shape == Y.shape
     assert model.score(X, Y) > 0.6
@@ -152,7 +152,7 @@ def test_forests_of_several_numbers_average_their_trees(learner):
 @pytest.mark.parametrize("learner", [RandomForestClassifier, ExtraTreesClassifier])
 def test_forests_of_several_classes_average_their_trees(learner):
     X, _, classes = two_targets(200)
-    model = learner(n_estimators=10, oob_score=True, bootstrap=True, random_state=0).fit(X, classes)
+    model = learner(n_estimators=20, oob_score=True, bootstrap=True, random_state=0).fit(X, classes)
     shares = model.predict_proba(X)
     assert [one.shape for one in shares] == [(200, 3), (200, 2)]
     for place, share in enumerate(shares):

@@ -43,6 +43,7 @@ def read_outputs(
 
 
 def _class_weights(class_weight: Any, n_outputs: int) -> list[Any]:
+    refuse_text("class_weight", class_weight, "balanced_subsample", "use 'balanced'")
     if class_weight is None or isinstance(class_weight, str):
         return [class_weight] * n_outputs
     if isinstance(class_weight, Mapping) or len(class_weight) != n_outputs:

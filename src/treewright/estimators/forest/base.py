@@ -50,6 +50,7 @@ from treewright.runtime.forms import choose_compiled_form
 from treewright.runtime.progress import follow
 from treewright.table import Table
 from treewright.table.column import Column
+from treewright.table.user_warnings import warn_user
 from treewright.tree import Target
 from treewright.tree.forest import Forest
 from treewright.tree.tree_list import TreeList
@@ -111,7 +112,6 @@ class ForestLearner(TakesCallbacks, CountedEnsemble, TableLearner):
         spec.check(training)
         if training.target.outputs:
             refuse_text("voting", getattr(self, "voting", None), "hard", "use 'soft'")
-            refuse_text("class_weight", self.class_weight, "balanced_subsample", "use 'balanced'")
         earlier = getattr(self, "forest_", None) if self.warm_start else None
         plan = self._plan(single, training, self._forest_seed(earlier))
         n_trees = self._count_trees(len(training.y))
@@ -130,6 +130,8 @@ class ForestLearner(TakesCallbacks, CountedEnsemble, TableLearner):
                 f"n_estimators is {n_trees}, but the forest has {first} trees already; "
                 "with warm_start=True it can only grow"
             )
+        if first == n_trees:
+            warn_user(f"warm_start=True, but the forest has {n_trees} trees already; raise n_estimators to grow more")
         forest = earlier
         if earlier is not None and (earlier.columns != training.columns or earlier.target != training.target):
             raise ValueError(OTHER_TABLE)
@@ -214,6 +216,11 @@ class ForestLearner(TakesCallbacks, CountedEnsemble, TableLearner):
         return hstack(paths).tocsr(), np.cumsum([0, *(path.shape[1] for path in paths)])
 
     @property
+    def estimator(self) -> Any:
+        """A tree learner as the trees of the forest are by default, under the name of scikit-learn."""
+        return self._tree_learner(splitter="random" if self._random_cuts else "best")
+
+    @property
     def estimator_(self) -> Any:
         """A tree learner with the parameters of the trees, not fitted."""
         check_is_fitted(self)
@@ -226,7 +233,7 @@ class ForestLearner(TakesCallbacks, CountedEnsemble, TableLearner):
         bagging, n_rows, kept = self.bagging_
         run, rows = choose_compiled_form(), np.arange(n_rows) if kept is None else kept
         counts = (bag_of_tree(run, self.seed_, tree, bagging, n_rows) for tree in range(self.n_estimators_))
-        return [np.repeat(rows, drawn) for drawn in counts]
+        return [np.repeat(rows, drawn).astype(np.int32) for drawn in counts]
 
     def _leaves(self, X: Any) -> np.ndarray:
         """The leaf of each row in each tree, by the numbers that the forest gives its leaves."""
@@ -403,6 +410,9 @@ class ForestLearner(TakesCallbacks, CountedEnsemble, TableLearner):
         predictions = forest.predictions(rows, majority=self._by_majority(), bags=bags, n_jobs=self.n_jobs)
         if np.isnan(predictions[:, 0]).all():
             raise ValueError("every tree was fitted to every row, so no row is out of bag; grow more trees")
+        n_unknown = int(np.isnan(predictions[:, 0]).sum())
+        if n_unknown:
+            warn_user(f"{n_unknown} of {len(predictions)} rows are out of bag in no tree; grow more trees")
         return predictions
 
     def _keep_out_of_bag(self, predictions: np.ndarray | None, rows: np.ndarray, training: Training) -> None:

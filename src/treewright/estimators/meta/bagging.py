@@ -438,6 +438,8 @@ class BaggingLearner(CountedEnsemble, MetaEstimatorMixin, TableLearner):
         known = n_predictions[:, 0] > 0.0
         if not known.any():
             raise ValueError("every member was fitted to every row, so no row is out of bag; fit more members")
+        if not known.all():
+            warn_user(f"{int((~known).sum())} of {len(known)} rows are out of bag for no member; fit more members")
         means = np.divide(total, n_predictions, out=np.full_like(total, np.nan), where=n_predictions > 0.0)
         everywhere = means
         if training.kept is not None:
