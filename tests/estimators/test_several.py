@@ -23,6 +23,10 @@ from treewright import (
     RandomForestClassifier,
     RandomForestRegressor,
     RandomTreeRegressor,
+    complexity_table,
+    cost_complexity_path,
+    diversity,
+    prune,
     show,
 )
 
@@ -210,6 +214,31 @@ def test_what_several_targets_do_not_have_is_named(parameters, words):
         DecisionTreeClassifier(**parameters).fit(X, classes)
 
 
+@pytest.mark.parametrize(
+    ("act", "words"),
+    [
+        (lambda model, X, y: prune(model, "reduced_error", X=X, y=y), "pruned by its impurity only"),
+        (lambda model, X, y: prune(model, "cost_complexity"), "pruned by its impurity only"),
+        (lambda model, X, y: cost_complexity_path(model), "pruned by its impurity only"),
+        (lambda model, X, y: complexity_table(model), "pruned by its impurity only"),
+        (lambda model, X, y: model.rules(1), "several targets"),
+        (lambda model, X, y: diversity(RandomForestClassifier(3).fit(X, y), X, y), "predicts 2 targets"),
+    ],
+)
+def test_what_needs_one_target_says_so(act, words):
+    X, _, classes = two_targets(50)
+    model = DecisionTreeClassifier().fit(X, classes)
+    with pytest.raises(ValueError, match=words):
+        act(model, X, classes)
+
+
+def test_a_tree_of_several_targets_is_pruned_by_impurity():
+    X, Y, _ = two_targets(100)
+    model = DecisionTreeRegressor().fit(X, Y)
+    peer = sklearn_tree.DecisionTreeRegressor(ccp_alpha=0.05, random_state=0).fit(X, Y)
+    assert prune(model, "cost_complexity", ccp_alpha=0.05, risk="impurity").get_n_leaves() == peer.get_n_leaves()
+
+
 def test_other_learners_ask_for_one_target():
     X, Y, classes = two_targets(50)
     with pytest.raises(ValueError, match="1d array"):
@@ -218,3 +247,18 @@ def test_other_learners_ask_for_one_target():
         RandomForestClassifier(n_estimators=2, voting="hard").fit(X, classes)
     with pytest.raises(ValueError, match="quantiles are not available"):
         RandomForestRegressor(n_estimators=2, quantiles=True).fit(X, Y)
+
+
+@pytest.mark.parametrize("criterion", ["squared_error", "poisson", "gini", "information_gain"])
+def test_plain_and_compiled_kernels_grow_the_same_tree(criterion, monkeypatch):
+    X, _, _ = mixed_table(150)
+    _, numbers, classes = two_targets(150)
+    of_classes = criterion in ("gini", "information_gain")
+    learner = DecisionTreeClassifier if of_classes else DecisionTreeRegressor
+    y = classes if of_classes else np.exp(numbers)
+    trees = []
+    for form in ("plain", "compiled"):
+        monkeypatch.setenv("TREEWRIGHT_FORM", form)
+        trees.append(learner(criterion=criterion).fit(X, y).tree_)
+    for name in ("column", "threshold", "distribution", "impurity", "gain", "missing_branch", "category_sets"):
+        np.testing.assert_array_equal(getattr(trees[0], name), getattr(trees[1], name))

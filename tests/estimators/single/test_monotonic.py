@@ -196,3 +196,17 @@ def test_forests_have_a_least_decrease():
         for limit in (0.0, 0.05, 100.0)
     ]
     assert sizes[0] > sizes[1] > sizes[2] == 0
+
+
+@pytest.mark.parametrize("criterion", ["squared_error", "absolute_error", "poisson", "gini"])
+def test_plain_and_compiled_kernels_grow_the_same_tree(criterion, monkeypatch):
+    learner = DecisionTreeClassifier if criterion in CLASSES else DecisionTreeRegressor
+    X, y = noisy_table(0)
+    X[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
+    trees = []
+    for form in ("plain", "compiled"):
+        monkeypatch.setenv("TREEWRIGHT_FORM", form)
+        model = learner(criterion=criterion, monotonic_cst=[1, -1, 0])
+        trees.append(model.fit(X, target_for(learner, criterion, y)).tree_)
+    for name in ("column", "threshold", "distribution", "impurity", "gain", "missing_branch"):
+        np.testing.assert_array_equal(getattr(trees[0], name), getattr(trees[1], name))
