@@ -29,7 +29,6 @@ SUITES = {
     "forest": "sklearn.ensemble.tests.test_forest",
     "bagging": "sklearn.ensemble.tests.test_bagging",
     "gradient_boosting": "sklearn.ensemble.tests.test_gradient_boosting",
-    "hist_gradient_boosting": "sklearn.ensemble._hist_gradient_boosting.tests.test_gradient_boosting",
     "adaboost": "sklearn.ensemble.tests.test_weight_boosting",
     "voting": "sklearn.ensemble.tests.test_voting",
     "stacking": "sklearn.ensemble.tests.test_stacking",
