@@ -25,6 +25,7 @@ from typing import Any
 
 SUITES = {
     "tree": "sklearn.tree.tests.test_tree",
+    "monotonic_tree": "sklearn.tree.tests.test_monotonic_tree",
     "forest": "sklearn.ensemble.tests.test_forest",
     "bagging": "sklearn.ensemble.tests.test_bagging",
     "gradient_boosting": "sklearn.ensemble.tests.test_gradient_boosting",

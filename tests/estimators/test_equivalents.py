@@ -122,9 +122,9 @@ def test_the_table_names_parameters_that_exist() -> None:
             "what LightGBM and XGBoost call reg_lambda is l2_regularization here",
         ),
         (
-            "RandomForestClassifier",
+            "AdaBoostClassifier",
             {"verbose": 1},
-            "RandomForestClassifier has no parameter 'verbose'; "
+            "AdaBoostClassifier has no parameter 'verbose'; "
             "what scikit-learn and LightGBM call verbose is progress here (True or False)",
         ),
         (
@@ -179,10 +179,22 @@ def test_the_entropy_of_scikit_learn_is_the_information_gain(name: str) -> None:
     np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X))
 
 
-def test_a_price_of_leaves_without_pruning_is_an_error_instead_of_nothing() -> None:
-    with pytest.raises(ValueError, match="prune is None, so nothing is pruned; set prune='cost_complexity'"):
-        treewright.DecisionTreeClassifier(ccp_alpha=0.01).fit(X, y)
-    assert treewright.DecisionTreeClassifier(ccp_alpha=0.0).fit(X, y).score(X, y) == 1.0
+@pytest.mark.parametrize("ccp_alpha", [0.003, 0.01, 0.05, 10.0])
+def test_a_price_of_leaves_alone_prunes_as_scikit_learn_does(ccp_alpha: float) -> None:
+    random = np.random.default_rng(0)
+    table, weights = random.normal(size=(200, 3)), random.random(200) + 0.5
+    numbers = table[:, 0] + random.normal(size=200)
+    both = np.stack([numbers, table[:, 1] + random.normal(size=200)], axis=1)
+    for kind, target in (("Classifier", numbers > 0), ("Regressor", numbers), ("Regressor", both)):
+        theirs = getattr(tree, f"DecisionTree{kind}")(ccp_alpha=ccp_alpha, random_state=0).fit(table, target, weights)
+        ours = getattr(treewright, f"DecisionTree{kind}")(ccp_alpha=ccp_alpha).fit(table, target, weights)
+        assert ours.get_n_leaves() == theirs.get_n_leaves()
+        np.testing.assert_allclose(np.sort(ours.tree_.impurity), np.sort(theirs.tree_.impurity), atol=1e-9)
+
+
+def test_a_negative_price_of_leaves_is_refused() -> None:
+    with pytest.raises(ValueError, match="ccp_alpha is -1"):
+        treewright.DecisionTreeClassifier(ccp_alpha=-1).fit(X, y)
 
 
 def test_get_params_and_set_params_stay_those_of_scikit_learn() -> None:

@@ -130,6 +130,26 @@ def test_members_of_other_libraries_get_a_sparse_matrix() -> None:
     np.testing.assert_allclose(prepared.toarray().std(axis=0), 1.0)
 
 
+class Seen(LogisticRegression):
+    """A member that keeps the type of the table it was fitted to."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        self.seen_ = type(X)
+        return super().fit(X, y, sample_weight)
+
+
+@pytest.mark.parametrize("form", [sp.csr_matrix, sp.csc_matrix, sp.csr_array, sp.csc_array])
+def test_members_get_the_format_of_the_matrix(form: Any) -> None:
+    matrix = form(np.abs(DENSE))
+    for model in (
+        treewright.BaggingClassifier(Seen(), 3, max_features=0.5, random_state=0),
+        treewright.AdaBoostClassifier(Seen(), n_estimators=3),
+        treewright.VotingClassifier([("line", Seen())]),
+    ):
+        members = model.fit(matrix, LABELS).estimators_
+        assert {getattr(member, "steps", [("", member)])[-1][1].seen_ for member in members} == {form}
+
+
 def test_reading_keeps_a_matrix_sparse_and_never_changes_it() -> None:
     matrix = sp.csr_matrix((np.array([1.0, 2.0, 3.0]), np.array([1, 1, 0]), np.array([0, 2, 3])), shape=(2, 3))
     table = read_frame(matrix, keep_sparse=True)

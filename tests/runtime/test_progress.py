@@ -153,6 +153,20 @@ def test_anything_but_true_false_and_none_is_refused(wrong: Any) -> None:
         RandomForestClassifier(progress=wrong).fit([[0], [1]], [0, 1])
 
 
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize(("verbose", "is_shown"), [(1, True), (2, True), (True, True), (0, False), (None, False)])
+def test_verbose_is_progress_by_the_name_of_scikit_learn(verbose: Any, is_shown: bool) -> None:
+    screen = io.StringIO()
+    with redirect_stderr(screen):
+        RandomForestClassifier(5, verbose=verbose).fit([[0], [1]] * 10, [0, 1] * 10)
+    assert ("growing trees" in screen.getvalue()) == is_shown
+
+
+def test_a_verbosity_is_a_number() -> None:
+    with pytest.raises(ValueError, match=r"verbose is 'loud'; give a whole number"):
+        RandomForestClassifier(verbose="loud").fit([[0], [1]], [0, 1])
+
+
 def test_an_error_of_interruptible_work_arrives() -> None:
     with pytest.raises(ZeroDivisionError):
         interruptible(lambda: 1 // 0)

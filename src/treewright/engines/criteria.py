@@ -148,7 +148,7 @@ class Criterion:
     on_bins : bool
         Whether forests on bins support it.
     monotonic : bool
-        Whether a forest with it supports monotonic constraints.
+        Whether forests on bins support monotonic constraints with it.
     by_level : bool
         Whether oblivious trees support it.
     effort : int

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from treewright.estimators.equivalents import NamesExplained
 from treewright.estimators.missing_values import refuse_missing, refuse_unseen
 from treewright.estimators.parameters import is_text
+from treewright.estimators.several import accuracy_of_all, classes_of, read_outputs, shares_of
 from treewright.estimators.weights import in_rows, read_weights, weigh_classes
 from treewright.table import (
     Table,
@@ -23,6 +24,7 @@ from treewright.table import (
     read_frame,
     read_like,
     read_numbers,
+    split_target,
     target_name,
 )
 from treewright.table.column import Column
@@ -41,8 +43,8 @@ class Training:
     columns: tuple[Column, ...]
     values: Any  # float64[row, column], or SparseValues where a learner keeps them
     target: Target
-    classes: np.ndarray  # in the user's own type, empty for numbers
-    y: np.ndarray  # class labels (uint16), or numbers (float64)
+    classes: Any  # in the user's own type, empty for numbers; of several targets a list
+    y: np.ndarray  # class labels (uint16), or numbers (float64); of several targets a line of entries per row
     weights: np.ndarray
     whole: np.ndarray | None = None  # values of the table that the rows come from, if some were set aside
     kept: np.ndarray | None = None  # which rows of the user's table weigh something, if not all do
@@ -93,6 +95,9 @@ class TableLearner(NamesExplained, BaseEstimator):
     # A learner with one split per tree misses the score that scikit-learn's checks expect of any learner.
     _poor_score: ClassVar[bool] = False
 
+    # Whether a target may have several columns.
+    _takes_several: ClassVar[bool] = False
+
     # Learners that put a table in bytes at once need no copy of it column after column.
     _by_column: ClassVar[bool] = True
 
@@ -131,6 +136,7 @@ class TableLearner(NamesExplained, BaseEstimator):
         tags.input_tags.categorical = True
         tags.input_tags.string = True
         tags.input_tags.sparse = True
+        tags.target_tags.multi_output = self._takes_several
         return tags
 
     def _read_table(self, X: Any) -> Table:
@@ -165,12 +171,18 @@ class TableLearner(NamesExplained, BaseEstimator):
 
     def _read_training(self, table: Table, y: Any, sample_weight: Any) -> Training:
         warn_of_identifiers(table.columns, table.values)
-        targets, classes, declared = self._read_target(y)
-        target = Target(target_name(y), declared)
+        several = split_target(y) if self._takes_several else None
+        classes: Any
+        if several is None:
+            targets, classes, declared = self._read_target(y)
+            target = Target(target_name(y), declared)
+        else:
+            targets, classes, target, by_class = read_outputs(several, self._read_target, self.class_weight)
         n_rows = len(table.values)
         if len(targets) != n_rows:
             raise ValueError(f"X has {n_rows} rows, but y has {len(targets)} values; give one target value per row")
-        weights = self._weigh_classes(target, targets, read_weights(sample_weight, n_rows))
+        weights = read_weights(sample_weight, n_rows)
+        weights = self._weigh_classes(target, targets, weights) if several is None else weights * by_class
         with np.errstate(over="ignore"):
             total = weights.sum()
         if not np.isfinite(total):
@@ -189,7 +201,7 @@ class TableLearner(NamesExplained, BaseEstimator):
     def _weigh_classes(self, target: Target, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
         return weights
 
-    def _keep_classes(self, classes: np.ndarray) -> None:
+    def _keep_classes(self, classes: Any) -> None:
         """Classifiers keep their classes in the user's own type."""
 
     def _keep_names(self, table: Table) -> None:
@@ -202,17 +214,29 @@ class TableLearner(NamesExplained, BaseEstimator):
 class ClassPredictions(ClassifierMixin):
     """The base of all classifiers: a target of classes, and predictions that are their probabilities."""
 
+    _takes_several: ClassVar[bool] = False
+
     def predict(self, X: Any) -> np.ndarray:
         """The class of each row: the most likely one, or the one with the least expected cost."""
-        return self._named(self._choose(self._predictions(X)))
+        predictions = self._predictions(X)
+        if self._several():
+            return classes_of(shares_of(self._target(), self.classes_, predictions), self.classes_)
+        return self._named(self._choose(predictions))
 
     def _choose(self, shares: np.ndarray) -> np.ndarray:
         """The predicted labels: the class with the highest probability, the first of equals."""
         return np.asarray(shares.argmax(axis=1))
 
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """The probability of each class for each row, in the order of `classes_`."""
-        return self._predictions(X)[:, self._labels_of_classes()]
+    def predict_proba(self, X: Any) -> Any:
+        """The probability of each class for each row, in the order of `classes_`; of several targets a list."""
+        predictions = self._predictions(X)
+        if self._several():
+            return shares_of(self._target(), self.classes_, predictions)
+        return predictions[:, self._labels_of_classes()]
+
+    def _several(self) -> tuple[Target, ...]:
+        """The targets that the learner was fitted to, if they are several."""
+        return self._target().outputs if self._takes_several else ()
 
     def _labels_of_classes(self) -> np.ndarray:
         """The tree's label of each of `classes_`: the tree keeps the order in which a target declares its classes."""
@@ -224,13 +248,18 @@ class ClassPredictions(ClassifierMixin):
         place[self._labels_of_classes()] = np.arange(len(self.classes_))
         return self.classes_[place[labels]]
 
-    def predict_log_proba(self, X: Any) -> np.ndarray:
+    def predict_log_proba(self, X: Any) -> Any:
         """The natural logarithm of `predict_proba`; minus infinity for a class that is not in the leaf."""
+        shares = self.predict_proba(X)
         with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+            return [np.log(one) for one in shares] if isinstance(shares, list) else np.log(shares)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The accuracy: the fraction of rows whose class is predicted correctly."""
+        """The accuracy: the fraction of rows whose class, or all of several, is predicted correctly."""
+        if self._several():
+            columns = [read_classes(column) for _, column in split_target(y) or ()]
+            truth = np.stack([classes[codes] for codes, classes in columns], axis=1)
+            return accuracy_of_all(truth, self.predict(X), sample_weight)
         codes, classes = read_classes(y)
         return float(super().score(X, classes[codes], sample_weight))
 
@@ -249,9 +278,9 @@ class ClassPredictions(ClassifierMixin):
             return labels.astype(np.uint16), classes, tuple(found)
         return np.array([label_of[name] for name in found], np.uint16)[labels], classes, declared
 
-    def _keep_classes(self, classes: np.ndarray) -> None:
+    def _keep_classes(self, classes: Any) -> None:
         self.classes_ = classes
-        self.n_classes_ = len(classes)
+        self.n_classes_ = [len(known) for known in classes] if isinstance(classes, list) else len(classes)
 
     def _weigh_classes(self, target: Target, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
         return weigh_classes(self.class_weight, target.classes, targets, weights)
@@ -271,12 +300,22 @@ def labels_of_classes(target: Target, classes: np.ndarray) -> np.ndarray:
 class NumberPredictions(RegressorMixin):
     """The base of all regressors: a target of numbers."""
 
+    _takes_several: ClassVar[bool] = False
+
     def predict(self, X: Any) -> np.ndarray:
-        """The predicted number of each row."""
-        return self._predictions(X)[:, 0]
+        """The predicted number of each row; of several targets a column each."""
+        predictions = self._predictions(X)
+        return predictions if self._several() else predictions[:, 0]
+
+    def _several(self) -> tuple[Target, ...]:
+        """The targets that the learner was fitted to, if they are several."""
+        return self._target().outputs if self._takes_several else ()
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The coefficient of determination: 1 is perfect, 0 is as good as predicting the mean."""
+        if self._several():
+            truth = np.stack([read_numbers(column) for _, column in split_target(y) or ()], axis=1)
+            return float(super().score(X, truth, sample_weight))
         return float(super().score(X, read_numbers(y), sample_weight))
 
     def _read_target(self, y: Any) -> tuple[np.ndarray, np.ndarray, tuple[Any, ...]]:

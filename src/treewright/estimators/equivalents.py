@@ -109,7 +109,7 @@ _OF_LEARNERS = (
     Equivalent(
         "ccp_alpha", (SCIKIT,), note="trees of an ensemble are not pruned; DecisionTreeClassifier(prune=...) prunes one"
     ),
-    Equivalent("monotonic_cst", (SCIKIT,), note="forests and gradient boosting have it"),
+    Equivalent("monotonic_cst", (SCIKIT,), note="decision trees, forests and gradient boosting have it"),
     Equivalent("seed", (XGBOOST, LIGHTGBM), ("random_state",)),
     Equivalent("nthread", (XGBOOST,), ("n_jobs",)),
     Equivalent("num_threads", (LIGHTGBM,), ("n_jobs",)),

@@ -184,7 +184,7 @@ stack_method : {"auto", "predict_proba", "decision_function", "predict"}
     The method of the members whose results are the features of the final estimator; "auto" is the first of these that a
     member has.
 passthrough : bool
-    Whether the final estimator also gets the table, as numbers from a `TablePreparer`.
+    Whether the final estimator also gets the table, as numbers from a `TablePreparer`; a table of numbers as it is.
 cv : int, splitter or None
     Cross-validation folds; None is five folds, which are always the same.
 cv [stacking] : int, splitter, "prefit" or None
@@ -223,6 +223,9 @@ min_child_weight : float
 min_split_gain : float
     Least gain of a split, in the unit of the criterion. With 0.0 nodes are also split without gain, because a useful
     split may need another one above it.
+min_impurity_decrease : float
+    Least gain of a split times the fraction of all rows, by weight, at its node, as in scikit-learn. With it forests
+    are grown tree by tree, which is slower.
 min_split_gain [id3] : float
     Least information gain of a split, in bits. With 0.0 nodes are also split without gain, because a useful split may
     need another one above it; 1e-6 stops there, as Weka does.
@@ -276,7 +279,7 @@ prune [c45 classes] : {"error_based", "reduced_error", None} or another method o
 ccp_alpha : float, "cv" or "1se"
     For prune="cost_complexity": the cost of a leaf, as a fraction of the total weight. "cv" chooses it by ten-fold
     cross-validation. "1se" chooses the smallest tree within one standard error of the best, which is easier to read.
-    The folds are not random.
+    The folds are not random. With prune=None a number above 0 is the cost of a leaf in impurity, as in scikit-learn.
 confidence : float
     For prune="error_based": the confidence level of the error bounds. Lower it for a smaller tree.
 subtree_raising : bool
@@ -382,13 +385,15 @@ n_jobs [combination] : int or None
     Number of members that are fitted at the same time; None is one, -1 uses all cores.
 progress : bool or None
     Whether to show progress after two seconds; None shows it in terminals and notebooks.
+verbose : int or None
+    The same under scikit-learn's name: 0 shows nothing, any larger number shows progress; None leaves it to `progress`.
 """
 
 ATTRIBUTES = """
 tree_ : Tree
     The fitted tree.
 ccp_alpha_ : float
-    With prune="cost_complexity": the cost of a leaf that was used.
+    With pruning by the cost of a leaf: the cost that was used.
 forest_ : Forest
     The trees as one value; `forest_[i]` is a single tree.
 forests_ : list of Forest
@@ -454,9 +459,11 @@ oob_scores_ : ndarray
 oob_improvement_ : ndarray
     With `train_score` and `subsample` below 1: by how much each round reduced the loss of the rows it did not draw.
 classes_ [classes] : ndarray
-    The classes in ascending order.
+    The classes in ascending order; of several targets a list.
 n_classes_ [classes] : int
-    The number of classes.
+    The number of classes; of several targets a list.
+n_outputs_ : int
+    The number of targets.
 columns_ : tuple of Column
     The columns of the training table.
 n_features_in_ : int
@@ -481,11 +488,11 @@ _MEMBERS = ("estimators_", "named_estimators_", "classes_", *_COLUMNS)
 
 # The attributes of the classes with a tag; those that have no entry for a class are left out.
 ATTRIBUTES_BY_TAG = {
-    "single": ("tree_", "classes_", "n_classes_", *_COLUMNS, "feature_importances_"),
+    "single": ("tree_", "classes_", "n_classes_", "n_outputs_", *_COLUMNS, "feature_importances_"),
     "cost_complexity": ("ccp_alpha_",),
     "forest": (
         *("forest_", "estimators_", "estimators_samples_", "n_estimators_"),
-        *("classes_", *_COLUMNS, "feature_importances_", *_OUT_OF_BAG),
+        *("classes_", "n_outputs_", *_COLUMNS, "feature_importances_", *_OUT_OF_BAG),
     ),
     "boosting": (
         *("forests_", "estimators_", "init_", "n_estimators_", "learning_rate_", "validation_loss_", "evals_result_"),

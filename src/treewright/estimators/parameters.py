@@ -41,7 +41,8 @@ class Plan:
     Parameters
     ----------
     criterion, categorical, candidates, splitter, max_depth, min_samples_split, min_samples_leaf, \
-    min_weight_fraction_leaf, min_split_gain, max_leaf_nodes, max_features, n_jobs, missing, max_p_value
+    min_weight_fraction_leaf, min_split_gain, min_impurity_decrease, max_leaf_nodes, max_features, n_jobs, \
+    missing, max_p_value
         As `DecisionTreeClassifier` describes them.
     quinlan : bool, default=False
         Whether to choose splits by all of C4.5's rules.
@@ -63,6 +64,7 @@ class Plan:
     min_samples_leaf: int | float = 1
     min_weight_fraction_leaf: float = 0.0
     min_split_gain: float = 0.0
+    min_impurity_decrease: float = 0.0
     max_leaf_nodes: int | None = None
     max_features: int | float | str | None = None
     n_jobs: int | None = None
@@ -118,8 +120,10 @@ class Plan:
             # A sum of weights may fall short of the limit by rounding alone.
             min_weight_leaf=self.min_weight_fraction_leaf * total_weight * (1.0 - 1e-12),
             min_split_gain=float(self.min_split_gain),
+            # A gain may fall short of the limit by rounding alone.
+            min_total_gain=self.min_impurity_decrease * total_weight * (1.0 - 1e-12),
             max_leaf_nodes=min(self.max_leaf_nodes or 0, NO_DEPTH_LIMIT),
-            max_features=_columns(self.max_features, n_columns),
+            max_features=columns_to_draw(self.max_features, n_columns),
             quinlan=self.quinlan,
             strategy=int(self.strategy.code),
             max_p_value=self.max_p_value,
@@ -244,7 +248,7 @@ def _rows(size: int | float, n_rows: int) -> int:
     return min(size, n_rows + 1)
 
 
-def _columns(size: int | float | str | None, n_columns: int) -> int:
+def columns_to_draw(size: int | float | str | None, n_columns: int) -> int:
     """How many columns to draw at each node: at least one, at most all."""
     if size is None:
         return n_columns
@@ -404,6 +408,7 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "min_samples_split": _size(2, share_of_all=True),
     "min_samples_leaf": _size(1, share_of_all=False),
     "min_split_gain": _check_min_gain,
+    "min_impurity_decrease": _check_min_gain,
     "max_leaf_nodes": _limit(2),
     "min_weight_fraction_leaf": _check_weight_fraction,
     "max_features": _check_max_features,
@@ -413,10 +418,19 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
 }
 
 
-def check_progress(progress: Any) -> None:
-    """Refuse what is neither True, False nor None."""
+def check_progress(learner: Any) -> None:
+    """Refuse values of `progress` and `verbose` that make no sense."""
+    progress, verbose = learner.progress, getattr(learner, "verbose", None)
     if progress is not None and not isinstance(progress, bool):
         raise parameter_error("progress", progress, "True, False, or None to show it in terminals and notebooks")
+    if verbose is not None and not isinstance(verbose, bool) and not is_whole(verbose, 0):
+        raise parameter_error("verbose", verbose, "a whole number of 0 or more, or None to leave it to progress")
+
+
+def shows_progress(learner: Any) -> bool | None:
+    """Whether a learner shows progress, by `verbose` if it is given, otherwise by `progress`."""
+    verbose = getattr(learner, "verbose", None)
+    return learner.progress if verbose is None else bool(verbose)
 
 
 def is_text(value: object, *choices: str) -> bool:

@@ -128,6 +128,8 @@ def diversity(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Diversit
     check_is_fitted(model)
     if not (is_classifier(model) or is_regressor(model)) or not hasattr(model, "estimators_"):
         raise parameter_error("model", model, "a fitted ensemble of classifiers or regressors, with `estimators_`")
+    if getattr(model, "n_outputs_", 1) > 1:
+        raise ValueError(f"model predicts {model.n_outputs_} targets, but diversity is defined for one")
     predictions = predictions_of_members(model, X)
     names = _names(model, len(predictions))
     if is_classifier(model):

@@ -227,6 +227,8 @@ def _is_interval(lower: Test, upper: Test) -> bool:
 
 
 def _check_class(target: Target, of_class: object) -> None:
+    if target.outputs:
+        raise ValueError(f"the tree predicts several targets ({target.name}); call rules without a class")
     if not target.is_classes:
         raise ValueError(f"'{target.name}' is a number and has no classes; call rules without a class")
     if of_class not in target.classes:

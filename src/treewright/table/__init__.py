@@ -4,7 +4,15 @@ from treewright.table.column import Column, Kind, Unit
 from treewright.table.files import read_table
 from treewright.table.frame import Table, matrix_of, read_frame, read_like
 from treewright.table.plain_frame import Frame
-from treewright.table.target import declared_classes, has_label, read_classes, read_numbers, take_rows, target_name
+from treewright.table.target import (
+    declared_classes,
+    has_label,
+    read_classes,
+    read_numbers,
+    split_target,
+    take_rows,
+    target_name,
+)
 
 __all__ = [
     "Column",
@@ -20,6 +28,7 @@ __all__ = [
     "read_like",
     "read_numbers",
     "read_table",
+    "split_target",
     "take_rows",
     "target_name",
 ]

@@ -133,7 +133,7 @@ def open_rows(X: Any) -> Any:
     {'size': ['L']}
     """
     if is_sparse(X):
-        return X.tocsr()
+        return X if X.format in ("csr", "csc") else X.tocsr()
     if isinstance(X, Frame):
         return X
     if isinstance(X, Mapping):

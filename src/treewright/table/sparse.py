@@ -55,6 +55,11 @@ class SparseValues:
     def size(self) -> int:
         return self.shape[0] * self.shape[1]
 
+    @property
+    def format(self) -> str:
+        """How the values are stored: "csr" or "csc"."""
+        return str(self._matrix.format)
+
     def __len__(self) -> int:
         return self.shape[0]
 

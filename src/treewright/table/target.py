@@ -109,6 +109,29 @@ def read_numbers(y: Any) -> np.ndarray:
     raise ValueError(f"the target is text ({words}), but numbers are needed; use a classifier for classes")
 
 
+def split_target(y: Any) -> list[tuple[str, Any]] | None:
+    """The columns of a target with two columns or more, each with a name; None for a target of one.
+
+    >>> [name for name, _ in split_target([[1, 2], [3, 4]])]
+    ['y0', 'y1']
+    >>> split_target([1, 2]) is None
+    True
+    """
+    if isinstance(y, list | tuple) and any(isinstance(row, list | tuple | np.ndarray) for row in y):
+        lengths = {len(row) if hasattr(row, "__len__") else 1 for row in y}
+        if len(lengths) > 1:
+            raise ValueError(
+                f"y has rows of {min(lengths)} and of {max(lengths)} values; give each row as many targets"
+            )
+        y = np.asarray(y)
+    if isinstance(y, np.ndarray):
+        return [(f"y{place}", y[:, place]) for place in range(y.shape[1])] if y.ndim == 2 and y.shape[1] > 1 else None
+    names = list(getattr(y, "column_names", getattr(y, "columns", ())))
+    if len(names) < 2 or not hasattr(y, "__getitem__"):
+        return None
+    return [(str(name), y[name]) for name in names]
+
+
 def target_name(y: Any) -> str:
     """What to call the target: the name of a series or of the only column of a frame, else "target".
 

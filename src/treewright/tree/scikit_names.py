@@ -28,7 +28,10 @@ class ScikitNames:
     ([1, -1, -1], [2, -1, -1], [0, -2, -2])
     """
 
-    n_outputs = 1
+    @property
+    def n_outputs(self: Any) -> int:
+        """The number of targets."""
+        return len(self.target.outputs) or 1
 
     @property
     def node_count(self: Any) -> int:
@@ -41,6 +44,12 @@ class ScikitNames:
     @property
     def n_features(self: Any) -> int:
         return len(self.columns)
+
+    @property
+    def n_classes(self: Any) -> np.ndarray:
+        """The number of classes of each target, 1 for numbers."""
+        outputs = self.target.outputs or (self.target,)
+        return np.array([len(output.classes) or 1 for output in outputs])
 
     @property
     def children_left(self: Any) -> np.ndarray:

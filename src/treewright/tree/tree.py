@@ -30,14 +30,37 @@ class SplitKind(IntEnum):
 
 @dataclass(frozen=True)
 class Target:
-    """The target of a tree: one of `classes`, or a number if there are none."""
+    """The target of a tree: one of `classes`, or a number if there are none; or several of these, its `outputs`.
+
+    >>> several = Target("y0, y1", outputs=(Target("y0", ("no", "yes")), Target("y1", (1, 2, 3))))
+    >>> several.width, several.places
+    (5, (slice(0, 2, None), slice(2, 5, None)))
+    """
 
     name: str
     classes: tuple[object, ...] = ()
+    outputs: tuple[Target, ...] = ()
 
     @property
     def is_classes(self) -> bool:
+        """Whether this is one target of classes."""
         return bool(self.classes)
+
+    @property
+    def has_classes(self) -> bool:
+        """Whether this is one target of classes, or several."""
+        return self.is_classes or any(output.is_classes for output in self.outputs)
+
+    @property
+    def width(self) -> int:
+        """The number of entries of a distribution."""
+        return sum(output.width for output in self.outputs) or len(self.classes) or 1
+
+    @property
+    def places(self) -> tuple[slice, ...]:
+        """The entries of each of several targets in a distribution."""
+        ends = np.cumsum([output.width for output in self.outputs]).tolist()
+        return tuple(slice(start, end) for start, end in zip([0, *ends], ends, strict=False))
 
 
 @dataclass(frozen=True)
@@ -144,7 +167,8 @@ class Tree(ScikitNames):
     rows : their number.
     impurity : the impurity of the node by the criterion.
     gain : the gain of the node's split by the criterion, 0 at a leaf.
-    distribution : weight of each class at the node, or (one entry) the number it predicts.
+    distribution : weight of each class at the node, or (one entry) the number it predicts; of several targets, the
+        entries of all. Under monotonic constraints, predictions and shares are within the bounds of the node.
     unseen : the treatment of a category that did not occur in training. It counts "as_missing", follows the branch with
         the most weight ("majority"), or the row stops and the node predicts it ("stop").
     imputation : the values that replace the missing values of a row before descent, None if it has none.
@@ -258,6 +282,8 @@ class Tree(ScikitNames):
             value[~empty] += self._added_rows()
             total = value.sum(axis=1, keepdims=True)
             np.divide(value, total, out=value, where=total > 0.0)
+        elif self.target.has_classes:
+            value /= self.weight[:, None]
         for node in np.flatnonzero(empty):
             if node > 0:
                 value[node] = value[self.parent[node]]
@@ -404,7 +430,12 @@ class Node:
 
     @property
     def prediction(self) -> Any:
-        """The class or number that this node predicts; of classes with equal weight, the first."""
+        """The class or number that this node predicts; of classes with equal weight, the first.
+
+        Of several targets it is a tuple.
+        """
+        if self.tree.target.outputs:
+            return _predictions(self.tree.target, self.value)
         if not self.tree.target.is_classes:
             return float(self.value[0])
         if self.tree.misclassification_costs is not None:
@@ -541,8 +572,9 @@ class Node:
 
     def _describe(self) -> dict[str, Any]:
         """Describe this node alone; an inner node has an empty list of branches."""
+        several, prediction = bool(self.tree.target.outputs), self.prediction
         described: dict[str, Any] = {
-            "prediction": _plain(self.prediction),
+            "prediction": [_plain(one) for one in prediction] if several else _plain(prediction),
             "weight": self.weight,
             "rows": self.rows,
             "impurity": self.impurity,
@@ -582,11 +614,25 @@ def write_leaf(target: Target, prediction: Any, weight: float, errors: float) ->
     >>> write_leaf(Target("price"), 0.85, 3, 0)
     '0.85 (3.0)'
     """
-    label = str(prediction) if target.is_classes else write_number(prediction)
+    label = _write_prediction(target, prediction)
     counts = _write_weight(weight)
     if errors > 1e-6:
         counts += f"/{_write_weight(errors)}"
     return f"{label} ({counts})"
+
+
+def _write_prediction(target: Target, prediction: Any) -> str:
+    if target.outputs:
+        return ", ".join(_write_prediction(*one) for one in zip(target.outputs, prediction, strict=True))
+    return str(prediction) if target.is_classes else write_number(prediction)
+
+
+def _predictions(target: Target, value: np.ndarray) -> tuple[Any, ...]:
+    """Return the prediction of each of several targets."""
+    return tuple(
+        output.classes[int(np.argmax(value[place]))] if output.is_classes else float(value[place][0])
+        for output, place in zip(target.outputs, target.places, strict=True)
+    )
 
 
 def _write_weight(weight: float) -> str:
@@ -676,7 +722,7 @@ def check_criterion(criterion: str, target: Target) -> None:
         return
     if criterion not in CRITERIA:
         raise ValueError(f"criterion is {criterion!r}; give one of {', '.join((*CRITERIA, OWN, GRADIENT))}")
-    if CRITERIA[criterion].of_classes != target.is_classes:
+    if CRITERIA[criterion].of_classes != target.has_classes:
         raise ValueError(f"criterion {criterion!r} does not fit the target {target.name!r}")
 
 
@@ -693,7 +739,7 @@ def _check_sizes(tree: Tree) -> None:
             raise ValueError(f"tree array '{name}' has {n_entries} entries for {n_nodes} nodes")
     if tree.surrogates is not None and len(tree.surrogates.column) != n_nodes:
         raise ValueError(f"the surrogates have {len(tree.surrogates.column)} entries for {n_nodes} nodes")
-    width = len(tree.target.classes) or 1
+    width = tree.target.width
     if tree.distribution.shape != (n_nodes, width):
         raise ValueError(f"tree array 'distribution' must be {n_nodes} x {width}")
 

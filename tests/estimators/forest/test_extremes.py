@@ -117,7 +117,6 @@ def test_shares_of_two_weighed_classes_lie_between_nothing_and_all():
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
-        ({"monotonic_cst": [1, 0, 0], "criterion": "information_gain"}, "monotonic_cst needs the criterion 'gini'"),
         ({"monotonic_cst": 5}, "monotonic_cst is 5"),
         ({"monotonic_cst": "x0"}, "monotonic_cst is 'x0'"),
         ({"class_weight": np.array([1, 2])}, "class_weight is array"),

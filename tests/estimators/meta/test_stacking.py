@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn import ensemble as scikit
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
@@ -31,6 +32,22 @@ CLASSIFIERS = [
     ("tree", DecisionTreeClassifier(max_depth=3)),
 ]
 REGRESSORS = [("ridge", make_pipeline(StandardScaler(), Ridge())), ("svm", make_pipeline(StandardScaler(), SVR()))]
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, sparse.csc_matrix])
+def test_numbers_pass_through_as_they_are(form: Callable[[Any], Any]) -> None:
+    X, y = load_diabetes(return_X_y=True, scaled=False)
+    options = {"cv": KFold(3), "passthrough": True, "final_estimator": Ridge()}
+    members = [("ridge", Ridge()), ("other", Ridge(100.0))]
+    ours = StackingRegressor(members, **options).fit(form(X), y)
+    theirs = scikit.StackingRegressor(members, **options).fit(form(X), y)
+    found, expected = ours.transform(form(X)), theirs.transform(form(X))
+    assert type(found) is type(expected)
+    if sparse.issparse(found):
+        found, expected = found.toarray(), expected.toarray()
+    np.testing.assert_allclose(found, expected)
+    names = load_diabetes().feature_names
+    np.testing.assert_array_equal(ours.get_feature_names_out(names), theirs.get_feature_names_out(names))
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

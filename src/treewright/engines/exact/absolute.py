@@ -116,6 +116,27 @@ def absolute_so_far(work, total, total_sum, share):
 
 
 @kernel
+def median_so_far(work, total):
+    """Compute the median of the growing set: the midpoint of the lower and the upper one if they differ."""
+    size, weights = work.hi - work.lo, work.fenwick_weights
+    median = 0.0
+    for upper in range(2):
+        step = 1
+        while step * 2 <= size:
+            step *= 2
+        at, below = 0, 0.0
+        while step > 0:
+            to = at + step
+            limit = total * (1.0 + 1e-14) if upper else total * (1.0 - 1e-14)
+            if to <= size and (2.0 * (below + weights[to]) < limit):
+                at = to
+                below += weights[to]
+            step //= 2
+        median += 0.5 * work.numbers[work.ranked_row[min(at, size - 1)]]
+    return median
+
+
+@kernel
 def sweep_absolute(work, keys, n_groups, with_missing, backward, out):
     """Compute the weighted impurity of the first 1, 2, .. groups (or the last), optionally with the missing rows.
 
@@ -136,6 +157,9 @@ def sweep_absolute(work, keys, n_groups, with_missing, backward, out):
         total_sum += group_sum
         share = portion * (step + 1)
         out[j] = absolute_so_far(work, total + share * missing_total, total_sum + share * missing_sum, share)
+        if work.direction != 0:
+            values = work.value_after if backward else work.value_before
+            values[np.int64(with_missing), j] = median_so_far(work, total)
 
 
 @kernel

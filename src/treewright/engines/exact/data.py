@@ -21,6 +21,7 @@ def make_data(
     *,
     labels: np.ndarray | None,
     numbers: np.ndarray | None,
+    targets: np.ndarray | None = None,
     weights: np.ndarray,
     n_classes: int,
     grid: Grid = None,
@@ -31,12 +32,14 @@ def make_data(
     spreads: bool = False,
     rows_of_file: int | None = None,
     adjusts: bool = False,
+    monotonic_cst: np.ndarray | None = None,
 ) -> Data:
     """Rank the columns of a table, and add its target (`labels` or `numbers`) and weights.
 
     If values are missing and the recipe `spreads` such rows, each row has a share, and a weight that changes from node
     to node. `rows_of_file` is the size of the table that contains the rows. If the recipe `adjusts`, splits of many
-    categories are rated without the gain that these have by chance.
+    categories are rated without the gain that these have by chance. `monotonic_cst` is 1 (rising), -1 (falling) or 0
+    for each column.
     """
     n_rows = len(values)
     ranked = rank_table(
@@ -54,6 +57,7 @@ def make_data(
         **ranked._asdict(),
         in_average=_counts_in_average(columns, rows_of_file or n_rows),
         adjusted=has_many_categories(columns, values) if adjusts else np.zeros(len(columns), dtype=bool),
+        monotonic_cst=np.zeros(len(columns), np.int64) if monotonic_cst is None else monotonic_cst,
         rows=np.arange(n_rows, dtype=np.uint32),
         shares=np.ones(n_rows if divides else 0),
         full_weights=weights,
@@ -62,6 +66,7 @@ def make_data(
         classes=labels if labels is not None else np.empty(0, np.uint16),
         n_classes=n_classes,
         numbers=numbers if numbers is not None else np.empty(0),
+        targets=np.empty((0, 0)) if targets is None else targets,
         target_line=len(columns) if sort_target else -1,
         side=np.empty(n_rows, np.uint8),
         branch=np.empty(n_rows if multiway else 0, np.uint32),

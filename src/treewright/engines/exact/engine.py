@@ -15,7 +15,7 @@ from treewright.engines.criteria import ABSOLUTE_ERROR, OWN, criterion_effort
 from treewright.engines.exact.data import make_data
 from treewright.engines.exact.impurity import has_refused
 from treewright.engines.exact.layout import BIT_SET, MULTIWAY
-from treewright.engines.exact.loop import grow
+from treewright.engines.exact.loop import grow, grow_several
 from treewright.engines.exact.own_criterion import ROUNDING, OwnCriterion, RefusedError
 from treewright.engines.exact.workspace import (
     N_DEFERRED,
@@ -34,6 +34,9 @@ from treewright.table.column import Column
 
 # Tables with fewer cells are grown by one thread, because starting threads would take longer.
 MIN_CELLS_FOR_THREADS = 1 << 19
+
+# The bounds of the predictions of a whole tree.
+UNBOUNDED = np.array([-np.inf, np.inf])
 
 # A tree of more levels is narrow.
 MANY_LEVELS = 200
@@ -91,16 +94,23 @@ def grow_tree(
     seed: int = 0,
     n_jobs: int | None = None,
     rows_of_file: int | None = None,
+    monotonic_cst: np.ndarray | None = None,
 ) -> GrownTree:
     """Grow one tree from a table and its target (`labels` of classes, or `numbers`).
 
+    Numbers of two dimensions are several targets: see `several`.
     `rows_of_file` is the size of the table that contains these rows, for C4.5's rule of too many categories.
+    `monotonic_cst` is 1 (rising), -1 (falling) or 0 for each column. Classes must then be two.
     """
     n_rows, n_columns = values.shape
     n_threads = usable_threads(n_jobs) if n_rows * n_columns >= MIN_CELLS_FOR_THREADS else 1
+    targets = None
+    if numbers is not None and numbers.ndim == 2:
+        numbers, targets = None, numbers
     own = OwnCriterion(recipe.own, 0 if labels is None else n_classes) if recipe.criterion == OWN else None
     run = choose_form(
-        growing_effort(values.size, n_classes, recipe.criterion), own_to_compile=own is not None and not own.is_ready
+        growing_effort(values.size, n_classes if targets is None else 2 * targets.shape[1], recipe.criterion),
+        own_to_compile=own is not None and not own.is_ready,
     )
     if own is not None:
         root = own.measure_root(labels, numbers, weights)
@@ -113,6 +123,7 @@ def grow_tree(
         values,
         labels=labels,
         numbers=numbers,
+        targets=targets,
         weights=weights,
         n_classes=n_classes,
         grid=grid,
@@ -122,6 +133,7 @@ def grow_tree(
         spreads=bool(SPREADS[recipe.strategy]),
         rows_of_file=rows_of_file,
         adjusts=recipe.adjusts,
+        monotonic_cst=monotonic_cst,
     )
     try:
         subtrees = grow_subtrees(run, data, recipe, seed, n_threads)
@@ -154,6 +166,7 @@ class Subtree(NamedTuple):
     spread: np.ndarray
     gain: np.ndarray
     distribution: np.ndarray
+    bounds: np.ndarray
     depth: np.ndarray
     lo: np.ndarray
     hi: np.ndarray
@@ -163,21 +176,28 @@ class Subtree(NamedTuple):
 
 
 def grow_subtree(
-    run: Run, data: Data, recipe: Recipe, place: tuple[int, int, int, np.uint64], deferred_sizes: tuple[int, int]
+    run: Run,
+    data: Data,
+    recipe: Recipe,
+    place: tuple[int, int, int, np.uint64],
+    deferred_sizes: tuple[int, int],
+    bounds: np.ndarray = UNBOUNDED,
 ) -> tuple[Subtree, Data]:
     """Grow the tree of some rows, given their start and end, their depth and their seed.
 
     Nodes with more rows than the first of the sizes and at most the second are deferred. Their rows are in the table
-    that is returned.
+    that is returned. Under monotonic constraints its predictions have `bounds`.
     """
     numbers = data.numbers if data.n_classes == 0 else None
     arrays = make_arrays(data, recipe, place[1] - place[0])
+    arrays.root_bounds[:] = bounds[: len(arrays.root_bounds)]
     extras = YES if recipe.strategy == SURROGATE or recipe.max_p_value < 1.0 else None
-    fixed = (recipe, data.weighted, data.n_classes, data.target_line, *place, *deferred_sizes, numbers, extras)
-    run(grow)(arrays, *fixed)
+    shared = (recipe, data.weighted, data.n_classes, data.target_line, *place, *deferred_sizes)
+    grower, target = (run(grow_several), (data.targets,)) if len(data.targets) else (run(grow), (numbers, extras))
+    grower(arrays, *shared, *target)
     while arrays.progress[NODES_WANTED] > 0:
         arrays = with_more_capacity(arrays, *arrays.progress[NODES_WANTED:].tolist())
-        run(grow)(arrays, *fixed)
+        grower(arrays, *shared, *target)
     if has_refused(arrays):
         raise RefusedError(arrays.own_workspace[len(arrays.own_workspace) // 2 + 1 :])
     n_nodes = int(arrays.progress[N_NODES])
@@ -204,9 +224,10 @@ def grow_subtrees(run: Run, data: Data, recipe: Recipe, seed: int, n_threads: in
     def grow_below(node: int) -> Subtree:
         place = (int(top.lo[node]), int(top.hi[node]), int(top.depth[node]), top.seed[node])
         if len(data.shares) == 0:
-            return grow_subtree(run, moved, recipe, place, (0, 0))[0]
+            return grow_subtree(run, moved, recipe, place, (0, 0), top.bounds[node])[0]
         size = place[1] - place[0]
-        return grow_subtree(run, _alone(moved, *place[:2]), recipe, (0, size, *place[2:]), (0, 0))[0]
+        alone = _alone(moved, *place[:2])
+        return grow_subtree(run, alone, recipe, (0, size, *place[2:]), (0, 0), top.bounds[node])[0]
 
     # The largest is first, so that no thread is left with a large one at the end.
     attached_to = sorted((int(node) for node in top.deferred), key=lambda node: top.lo[node] - top.hi[node])
@@ -287,9 +308,23 @@ def number_level_by_level(tree: Subtree, data: Data) -> GrownTree:
         rows=(tree.hi - tree.lo)[order],
         impurity=np.divide(tree.spread[order], weight, out=np.zeros(len(order)), where=weight > 0),
         gain=tree.gain[order],
-        distribution=tree.distribution[order],
+        distribution=_within_bounds(tree.distribution[order], tree.bounds[order], data.n_classes),
         surrogates=surrogates,
     )
+
+
+def _within_bounds(distribution: np.ndarray, bounds: np.ndarray, n_classes: int) -> np.ndarray:
+    """Return the distributions of nodes whose predictions have bounds; two classes keep their total weight."""
+    if bounds.shape[1] == 0:
+        return distribution
+    least, most = bounds.T
+    if n_classes == 0:
+        return np.clip(distribution, least[:, None], most[:, None])
+    weight = distribution.sum(axis=1)
+    share = np.divide(distribution[:, 1], weight, out=np.zeros(len(weight)), where=weight > 0.0)
+    outside = (weight > 0.0) & ((share < least) | (share > most))
+    second = np.where(outside, np.clip(share, least, most) * weight, distribution[:, 1])
+    return np.stack([np.where(outside, weight - second, distribution[:, 0]), second], axis=1)
 
 
 def _surrogate_thresholds(tree: Subtree, order: np.ndarray, data: Data) -> np.ndarray:

@@ -21,6 +21,7 @@ from treewright.engines.exact.layout import (
     SUBSET_SPLIT,
     THRESHOLD_SPLIT,
 )
+from treewright.engines.exact.monotonic import bound_children, enter_bounds
 from treewright.engines.exact.partition import (
     divide_columns,
     divide_line,
@@ -31,12 +32,13 @@ from treewright.engines.exact.partition import (
     take_shares,
 )
 from treewright.engines.exact.search import measure_classes, measure_numbers, search_node
+from treewright.engines.exact.several import enter_several, measure_several
 from treewright.engines.exact.surrogates import assign_missing, find_surrogates
 from treewright.engines.exact.workspace import Arrays, Recipe, add_node, close_work, open_work
 from treewright.engines.missing_values import OWN_BRANCH, SPREADS, SURROGATE
 from treewright.runtime.draws import draw_below, seed_of_branch
 from treewright.runtime.kernels import entry, kernel
-from treewright.runtime.signatures import Input, Reals, Word
+from treewright.runtime.signatures import Input, Reals, Reals2, Word
 
 # The mark of a measured node that may be split, instead of its kind, until it is searched.
 OPEN_NODE = 255
@@ -52,6 +54,8 @@ def measure(work, node, numbers):
         weight, spread, pure = measure_classes(work, lo, hi)
         for k in range(work.n_classes):
             work.node_distribution[node, k] = work.totals[k]
+    elif numbers.ndim == 2:
+        weight, spread, pure = measure_several(work, node, numbers)
     else:
         weight, mean, spread, pure = measure_numbers(work, lo, hi)
         work.node_mean[node] = mean
@@ -117,8 +121,12 @@ def enter_node(work, node, numbers):
     work.impurity = 0.0 if work.criterion == POISSON else work.spread
     work.mean = work.node_mean[node]
     work.min_leaf_weight = 0.0
+    enter_bounds(work, node)
     if numbers is None:
         gather_classes(work, node)
+        return
+    if numbers.ndim == 2:
+        enter_several(work, node)
         return
     if work.criterion == ABSOLUTE_ERROR:
         prepare_medians(work, lo, hi)
@@ -178,6 +186,8 @@ def find_split(work, node, numbers, extras):
     slot = draw_below(work.state, work.filled) if work.among > 1 else ZERO
     gain = work.slot_gain[slot] / work.weight
     if work.min_split_gain > 0.0 and gain < work.min_split_gain:
+        return False
+    if work.min_total_gain > 0.0 and work.slot_gain[slot] < work.min_total_gain:
         return False
     kind = work.slot_kind[slot]
     work.node_kind[node] = kind
@@ -255,6 +265,8 @@ def divide(work, node, numbers, extras):
         if measure(work, child, numbers):
             work.node_kind[child] = OPEN_NODE
             some_open = True
+    if work.node_bounds.shape[1] > 0:
+        bound_children(work, node, first, numbers)
     if some_open:
         divide_columns(work, node)
     binary = work.node_kind[node] != MULTIWAY_SPLIT
@@ -346,10 +358,16 @@ def search_or_defer(work, node, defer_above, defer_below, numbers, extras):
 
 
 @kernel
-def begin(work, lo, hi, depth, seed, numbers, extras):
-    """Add the root."""
+def begin(work, lo, hi, depth, seed, defer_below, numbers, extras):
+    """Add the root, unless growth continues."""
+    work.in_place = work.max_leaf_nodes == 0 and defer_below == 0
+    if work.n_nodes > 0:
+        return
+    work.n_positions = hi
     root = add_node(work, lo, hi, depth, seed)
     work.n_leaves = 1
+    for k in range(len(work.root_bounds)):
+        work.node_bounds[root, k] = work.root_bounds[k]
     take_shares(work, root)
     if measure(work, root, numbers):
         search_or_defer(work, root, ZERO, ZERO, numbers, extras)
@@ -380,10 +398,34 @@ def grow(
     contains the required sizes, and a second call continues from there.
     """
     work = open_work(arrays, recipe, weighted, n_classes, target_line)
-    work.in_place = work.max_leaf_nodes == 0 and defer_below == 0
-    if work.n_nodes == 0:
-        work.n_positions = hi
-        begin(work, lo, hi, depth, seed, numbers, extras)
+    begin(work, lo, hi, depth, seed, defer_below, numbers, extras)
+    grow_waiting(work, defer_above, defer_below, numbers, extras)
+
+
+@entry
+def grow_several(
+    arrays: Arrays,
+    recipe: Recipe,
+    weighted: bool,
+    n_classes: int,
+    target_line: int,
+    lo: int,
+    hi: int,
+    depth: int,
+    seed: Word,
+    defer_above: int,
+    defer_below: int,
+    targets: Input[Reals2],
+) -> None:
+    """Grow the tree of several targets, which `several` describes; the other arguments are those of `grow`."""
+    work = open_work(arrays, recipe, weighted, n_classes, target_line)
+    begin(work, lo, hi, depth, seed, defer_below, targets, None)
+    grow_waiting(work, defer_above, defer_below, targets, None)
+
+
+@kernel
+def grow_waiting(work, defer_above, defer_below, numbers, extras):
+    """Divide the waiting nodes and search their children, until none waits or the arrays are full."""
     while work.n_waiting > 0 and not has_refused(work):
         node = work.heap[0]
         n_children = np.int64(work.node_n_children[node])

@@ -47,7 +47,7 @@ QUARTER, TWO_QUARTERS, THREE_QUARTERS = (np.uint64(quarters * LINE // 4) for qua
 def rates_many_cuts(work):
     """Are all cuts of the column rated, by their two sides alone?"""
     counts_all = not (work.class_boundaries or work.random_cuts or spreads_over_values(work))
-    return BY_SIDES[work.criterion] and counts_all and work.min_weight_leaf <= 0.0
+    return BY_SIDES[work.criterion] and counts_all and work.min_weight_leaf <= 0.0 and work.direction == 0
 
 
 @kernel

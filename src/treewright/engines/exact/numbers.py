@@ -34,6 +34,7 @@ from treewright.engines.exact.categories import (
 from treewright.engines.exact.impurity import has_refused, impurity_of_moments
 from treewright.engines.exact.layout import MULTIWAY, ONE_VS_REST
 from treewright.engines.exact.many_cuts import NO_ROWS, measure_sides, queue_side
+from treewright.engines.exact.monotonic import needs_means, positions_in_order, sweep_means
 from treewright.engines.exact.slots import keep_cut, keep_missing_apart, keep_subset, slot_floor, tie_width
 from treewright.engines.exact.thresholds import (
     draw_cut,
@@ -286,6 +287,9 @@ def sweep_order(work, keys, n_groups):
                 sweep_absolute(work, keys, n_groups, with_missing == 1, backward == 1, out)
             else:
                 sweep_moments(work, n_groups, with_missing == 1, backward == 1, out)
+            if needs_means(work):
+                values = work.value_after[with_missing] if backward else work.value_before[with_missing]
+                sweep_means(work, keys, n_groups, with_missing == 1, backward == 1, values)
 
 
 @kernel
@@ -303,6 +307,7 @@ def rate_position(work, n_groups, j, left_rows):
         gain = work.base - (work.before[0, j] + work.after[0, j + 1])
         balance = min(left_rows, right_rows)
         allowed = balance >= margin and gain > -np.inf and heavy_enough(work, left_weight, right_weight)
+        allowed = allowed and positions_in_order(work, ZERO, ZERO, j)
         return gain, heavier, balance, allowed
     gain_left = work.base - (work.before[1, j] + work.after[0, j + 1])
     gain_right = work.base - (work.before[0, j] + work.after[1, j + 1])
@@ -311,8 +316,10 @@ def rate_position(work, n_groups, j, left_rows):
     missing_weight = work.group_weight[n_groups]
     allowed_left = balance_left >= margin and gain_left > -np.inf
     allowed_left = allowed_left and heavy_enough(work, left_weight + missing_weight, right_weight)
+    allowed_left = allowed_left and positions_in_order(work, np.int64(1), ZERO, j)
     allowed_right = balance_right >= margin and gain_right > -np.inf
     allowed_right = allowed_right and heavy_enough(work, left_weight, right_weight + missing_weight)
+    allowed_right = allowed_right and positions_in_order(work, ZERO, np.int64(1), j)
     to_left = heavier
     if allowed_left != allowed_right:
         to_left = allowed_left

@@ -30,6 +30,7 @@ from treewright.engines.exact.numbers import (
     search_number_thresholds,
 )
 from treewright.engines.exact.quinlan import choose_column, known_weight, least_side, note_column, scan_two_classes
+from treewright.engines.exact.several import search_several
 from treewright.engines.exact.thresholds import (
     count_missing,
     has_hot_loop,
@@ -271,7 +272,8 @@ def is_constant(work, keys):
 
 
 @kernel
-def begin_column(work):
+def begin_column(work, column):
+    work.direction = work.monotonic_cst[column]
     work.drawn_cut = -1
     work.drawn = np.nan
     work.n_rated = 0
@@ -285,7 +287,7 @@ def begin_column(work):
 @kernel
 def search_classes(work, column):
     """Rate the splits of one column for a class target."""
-    begin_column(work)
+    begin_column(work, column)
     if not work.is_wide[column]:
         count_classes(work, column)
         if not work.is_number[column]:
@@ -319,9 +321,10 @@ def search_classes(work, column):
 @kernel
 def search_numbers(work, column):
     """Rate the splits of one column for a numeric target."""
-    begin_column(work)
+    begin_column(work, column)
     plain = work.criterion == SQUARED_ERROR and work.among == 1 and not work.random_cuts and work.is_number[column]
     plain = plain and (work.strategy != EVERY_VALUE or not work.has_missing[column]) and work.min_weight_leaf <= 0.0
+    plain = plain and work.direction == 0
     if plain and not work.is_wide[column]:
         count_numbers(work, column)
         if work.n_present > 0:
@@ -342,6 +345,15 @@ def search_numbers(work, column):
         search_number_thresholds(work, keys, n_groups, column)
     else:
         search_number_categories(work, keys, n_groups, column)
+
+
+@kernel
+def search_targets(work, column, targets):
+    """Rate the splits of one column for several targets."""
+    begin_column(work, column)
+    keys = sorted_column(work, column)
+    if not is_constant(work, keys):
+        search_several(work, targets, keys, column)
 
 
 @kernel
@@ -404,6 +416,8 @@ def search_node(work, seed, numbers):
             break
         if numbers is None:
             search_classes(work, column)
+        elif numbers.ndim == 2:
+            search_targets(work, column, numbers)
         else:
             search_numbers(work, column)
         if work.quinlan and c < n_columns:

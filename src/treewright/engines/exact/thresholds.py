@@ -13,6 +13,7 @@ from treewright.engines.bits import NONE, YES, ZERO, clear
 from treewright.engines.criteria import BY_SIDES, GAIN_RATIO, OWN, class_impurity, split_bits, two_sides_impurity
 from treewright.engines.exact.impurity import impurity_of_classes, own_impurity_of_sides
 from treewright.engines.exact.layout import CLOSE, label_of
+from treewright.engines.exact.monotonic import classes_in_order
 from treewright.engines.exact.slots import keep_cut, keep_missing_apart, slot_floor, tie_width, uses_ratio
 from treewright.engines.missing_values import (
     EVERY_VALUE,
@@ -163,6 +164,7 @@ def rate_sides(work, left_rows):
     gain = gain_of_sides(work, left_weight, right_weight)
     admissible = admits(work, left_rows, right_rows, left_weight, right_weight)
     admissible = admissible and heavy_enough(work, left_weight, right_weight)
+    admissible = admissible and classes_in_order(work, left_weight, right_weight)
     return score_of(work, gain), gain, heavier, min(left_rows, right_rows), admissible
 
 
@@ -200,6 +202,7 @@ def rate_with_missing(work, heavier, left_rows, right_rows, left_weight, right_w
         n_right = right_rows + (ZERO if to_left else work.n_missing)
         admissible = admits(work, n_left, n_right, left_weight, right_weight)
         admissible = admissible and heavy_enough(work, first_weight, second_weight)
+        admissible = admissible and classes_in_order(work, first_weight, second_weight)
         score = score_of(work, gain)
         if turn == 0 or (admissible and not found) or (admissible == found and score > best_score + tie_width(work)):
             best_score, best_gain, best_left, best_balance = score, gain, to_left, min(n_left, n_right)
@@ -220,6 +223,7 @@ def has_hot_loop(work):
         and not work.class_boundaries
         and not work.random_cuts
         and not spreads_over_values(work)
+        and work.direction == 0
     )
 
 

@@ -30,6 +30,7 @@ from treewright.runtime.signatures import (
     Flags,
     Indices,
     Reals,
+    Reals2,
     Wholes,
 )
 
@@ -55,6 +56,8 @@ class Recipe(NamedTuple):
     min_weight_leaf: float = 0.0  # of each side of a split
     own_tie: float = 0.0  # the tolerance of its results
     adjusts: bool = False  # whether splits of many categories are rated without the gain that they have by chance
+    min_total_gain: float = 0.0  # the least gain of a split times the weight of its node
+    n_outputs: int = 1  # the number of targets
 
 
 class Data(NamedTuple):
@@ -74,6 +77,7 @@ class Data(NamedTuple):
     has_missing: Flags  # [column]
     in_average: Flags  # [column]: C4.5 counts the column's gain in the average
     adjusted: Flags  # [column]: splits are rated without the gain that its categories have by chance
+    monotonic_cst: Wholes  # [column]: 1 (rising), -1 (falling) or 0
     rows: Indices  # [position]
     shares: Reals  # [position]: the fraction of the row that is here; empty if rows are never divided
     full_weights: Reals  # [row]: of the whole row
@@ -82,6 +86,7 @@ class Data(NamedTuple):
     classes: Annotated[np.ndarray, ("uint16", 1)]  # [row], empty for a numeric target
     n_classes: int  # 0 for a numeric target
     numbers: Reals  # [row], empty for classes
+    targets: Reals2  # [row, entry]: several targets, see `several`; empty for one
     target_line: int  # the line of `keys` that sorts rows by target, -1 if none
     side: Bytes  # [row]: the branch of each row by a binary split
     branch: Indices  # [row]: the branch by a multiway split or a surrogate; empty if there is none
@@ -110,6 +115,9 @@ NODE = [
     Field("missing_impurity", REAL),  # absolute error: of the missing rows, if they are excluded
     Field("bits", REAL),  # split information of the current split, times the weight
     Field("chance", REAL),  # the gain that the column's categories have by chance, if its splits are adjusted
+    Field("direction", WHOLE),  # the monotonic constraint of the current column
+    Field("least", REAL),  # bounds of the predictions below the node, if there are constraints
+    Field("most", REAL),
 ]
 
 # The workspace of a tree, allocated once for it.
@@ -138,6 +146,7 @@ SCRATCH = [
     Field("first", REALS, lambda n: n.width),  # the two sides with the missing rows
     Field("second", REALS, lambda n: n.width),
     Field("group", REALS, lambda n: n.width),  # of the rows with one value
+    Field("centre", REALS, lambda n: n.targets),  # what sums of several targets are relative to
     # Surrogates: the largest weight of a branch from each position of a sorted column on.
     Field("ahead_weight", REALS, lambda n: n.rows if n.surrogates else 0),
     Field("ahead_way", WHOLES, lambda n: n.rows if n.surrogates else 0),  # and its branch
@@ -170,6 +179,9 @@ GROUPS = [
     Field("before", ("float64", 2), lambda n: (2, n.moments)),
     Field("after", ("float64", 2), lambda n: (2, n.moments)),  # and from each position on
     Field("weight_before", REALS, lambda n: n.moments),
+    # Monotonic constraints: the predictions of the same sides.
+    Field("value_before", ("float64", 2), lambda n: (2, n.moments if n.constrained else 0)),
+    Field("value_after", ("float64", 2), lambda n: (2, n.moments if n.constrained else 0)),
 ]
 
 # Absolute error: the node's rows in the order of their target, and Fenwick trees over that order.
@@ -238,6 +250,9 @@ TREE = [
     Field("node_spread", REALS, lambda n: 0),
     Field("node_gain", REALS, lambda n: 0),
     Field("node_distribution", ("float64", 2), lambda n: (0, n.width)),
+    # Monotonic constraints: the least and the largest number that the node may predict.
+    Field("node_bounds", ("float64", 2), lambda n: (0, 2 if n.constrained else 0)),
+    Field("root_bounds", REALS, lambda n: 2 if n.constrained else 0),
     Field("node_depth", ("int32", 1), lambda n: 0),
     Field("node_lo", WHOLES, lambda n: 0),
     Field("node_hi", WHOLES, lambda n: 0),
@@ -338,11 +353,13 @@ class Sizes(NamedTuple):
     divides: bool  # whether rows may be in several nodes
     every_value: bool  # whether missing rows count for every value
     sorts_target: bool
+    targets: int  # entries of several targets
+    constrained: bool  # whether a column has a monotonic constraint
 
     @property
     def width(self) -> int:
         """Return the number of values of a distribution."""
-        return max(self.classes, 1)
+        return max(self.classes, self.targets, 1)
 
     @property
     def moments(self) -> int:
@@ -374,6 +391,8 @@ def sizes_for(data: Data, recipe: Recipe, n_rows: int) -> Sizes:
         divides=len(data.shares) > 0,
         every_value=recipe.strategy == EVERY_VALUE,
         sorts_target=data.target_line >= 0,
+        targets=data.targets.shape[1],
+        constrained=bool(data.monotonic_cst.any()),
     )
 
 

@@ -49,10 +49,10 @@ from treewright.estimators.boosting.shapes import (
     take_shape,
 )
 from treewright.estimators.callbacks import Steps, TakesCallbacks, followed
-from treewright.estimators.forest.base import read_monotonic_cst
 from treewright.estimators.missing_values import refuse_unseen
+from treewright.estimators.monotonic import read_monotonic_cst
 from treewright.estimators.parameter_docs import documented
-from treewright.estimators.parameters import check_progress, is_auto, is_real, is_whole, parameter_error
+from treewright.estimators.parameters import check_progress, is_auto, is_real, is_whole, parameter_error, shows_progress
 from treewright.estimators.random_state import draw_seed
 from treewright.estimators.weights import read_weights
 from treewright.runtime.forms import choose_compiled_form
@@ -181,7 +181,7 @@ class Boosting(TakesCallbacks, TableLearner):
         given: list[ValidationSet],
         steps: Steps | None,
     ) -> Self:
-        check_progress(self.progress)
+        check_progress(self)
         if self.unseen not in ("as_missing", "error"):
             raise parameter_error("unseen", self.unseen, "'as_missing' or 'error'")
         table = self._read_table(X)
@@ -516,7 +516,7 @@ class Boosting(TakesCallbacks, TableLearner):
         if plans is None:
             plans = self._shapes(plan, len(rows)) if validation is not None and not earlier else [plan]
         start = np.zeros_like(initial) if earlier else initial
-        with follow("boosting", len(plans) * (n_rounds - first), self.progress) as tick:
+        with follow("boosting", len(plans) * (n_rounds - first), shows_progress(self)) as tick:
             plan, found = boost_best(
                 plans,
                 rows,
@@ -545,7 +545,7 @@ class Boosting(TakesCallbacks, TableLearner):
     def _choose_shape(self, plan: BoostPlan, rows: Rows) -> BoostPlan:
         """The shape that "auto" means for a large table, by trials on a sample of its rows."""
         plans = [replace(each, least_fall=LEAST_FALL) for each in self._shapes(plan, len(rows))]
-        with follow("choosing the shape of the trees", None, self.progress) as tick:
+        with follow("choosing the shape of the trees", None, shows_progress(self)) as tick:
             return choose_plan_on_sample(plans, rows, MOST_ROUNDS, tick)
 
     def _shapes(self, plan: BoostPlan, n_rows: int) -> list[BoostPlan]:
@@ -571,7 +571,7 @@ class Boosting(TakesCallbacks, TableLearner):
         if len(rows) < 10:
             return min(most, 100), plan, no_curves(plan)
         plans = [replace(each, least_fall=LEAST_FALL if auto else 0.0) for each in self._shapes(plan, len(rows))]
-        with follow("choosing the number of rounds", None, self.progress) as tick:
+        with follow("choosing the number of rounds", None, shows_progress(self)) as tick:
             n_rounds, plan, curves = choose_plan(plans, rows, most, share, tick)
         return n_rounds, plan, curves
 
@@ -670,6 +670,7 @@ class GradientBoostingClassifier(ClassPredictions, Boosting):
         random_state: Any = None,
         n_jobs: int | None = None,
         progress: bool | None = None,
+        verbose: int | None = None,
     ) -> None:
         self.loss = loss
         self.class_weight = class_weight
@@ -705,6 +706,7 @@ class GradientBoostingClassifier(ClassPredictions, Boosting):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.progress = progress
+        self.verbose = verbose
 
     def decision_function(self, X: Any) -> np.ndarray:
         """The scores that shares are made of: of two classes that of the second, else a column per class."""
@@ -838,6 +840,7 @@ class GradientBoostingRegressor(NumberPredictions, Boosting):
         random_state: Any = None,
         n_jobs: int | None = None,
         progress: bool | None = None,
+        verbose: int | None = None,
     ) -> None:
         self.loss = loss
         self.quantile = quantile
@@ -874,6 +877,7 @@ class GradientBoostingRegressor(NumberPredictions, Boosting):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.progress = progress
+        self.verbose = verbose
 
     def predict(self, X: Any) -> np.ndarray:
         """The predicted number of each row; with several targets a column each."""

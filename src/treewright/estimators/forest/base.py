@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from treewright.engines.criteria import CRITERIA
 from treewright.engines.forest.engine import bag_of_tree
 from treewright.estimators.base import (
     ClassPredictions,
@@ -20,7 +19,6 @@ from treewright.estimators.base import (
     predict_rows,
 )
 from treewright.estimators.callbacks import Steps, TakesCallbacks, followed
-from treewright.estimators.equivalents import our_value
 from treewright.estimators.forest.growth import (
     Bagging,
     ForestPlan,
@@ -30,6 +28,7 @@ from treewright.estimators.forest.growth import (
     choose_shape,
     grow_trees,
 )
+from treewright.estimators.monotonic import check_directions, read_monotonic_cst
 from treewright.estimators.parameters import (
     CLASS_CRITERIA,
     NUMBER_CRITERIA,
@@ -41,14 +40,17 @@ from treewright.estimators.parameters import (
     is_text,
     is_whole,
     parameter_error,
+    shows_progress,
 )
 from treewright.estimators.random_state import draw_seed
+from treewright.estimators.several import accuracy_of_all, classes_of, refuse_text, shares_of, stacked
 from treewright.estimators.single.base import specification
 from treewright.estimators.single.trees import DecisionTreeClassifier, DecisionTreeRegressor
 from treewright.runtime.forms import choose_compiled_form
 from treewright.runtime.progress import follow
 from treewright.table import Table
 from treewright.table.column import Column
+from treewright.table.user_warnings import warn_user
 from treewright.tree import Target
 from treewright.tree.forest import Forest
 from treewright.tree.tree_list import TreeList
@@ -64,9 +66,6 @@ OTHER_TABLE = (
     "warm_start adds trees to a forest of the same table, grown by the same criterion; "
     "set warm_start=False to begin anew"
 )
-
-# Criteria under which a split is refused if it breaks a monotonic constraint.
-MONOTONIC_CRITERIA = tuple(name for name, criterion in CRITERIA.items() if criterion.monotonic)
 
 # How often a row is drawn is counted in two bytes.
 MOST_DRAWS = 10_000
@@ -95,7 +94,7 @@ class ForestLearner(TakesCallbacks, CountedEnsemble, TableLearner):
         X : table
             A pandas, polars or arrow frame, an array, a sparse matrix, a dict of columns, or a list of rows.
         y : one value per row
-            The target: a list, an array, or a column of a frame.
+            The target: a list, an array, or a column of a frame. Several columns are several targets.
         sample_weight : one number per row, a single number or None
             A row of weight 2 counts as two rows; one of weight 0 is left out.
         """
@@ -111,13 +110,17 @@ class ForestLearner(TakesCallbacks, CountedEnsemble, TableLearner):
         table = self._read_table(X)
         training = self._read_training(table, y, sample_weight)
         spec.check(training)
+        if training.target.outputs:
+            refuse_text("voting", getattr(self, "voting", None), "hard", "use 'soft'")
         earlier = getattr(self, "forest_", None) if self.warm_start else None
         plan = self._plan(single, training, self._forest_seed(earlier))
         n_trees = self._count_trees(len(training.y))
         binned = bin_training(training, plan)
         training = training if binned is not None else training.in_full()
         if earlier is None:
-            shape = choose_shape(training, binned, plan, self._shapes(len(table.columns)), n_trees, self.progress)
+            shape = choose_shape(
+                training, binned, plan, self._shapes(len(table.columns)), n_trees, shows_progress(self)
+            )
         else:
             shape = self._shape_of_more()
         plan = shape.of(plan)
@@ -127,6 +130,8 @@ class ForestLearner(TakesCallbacks, CountedEnsemble, TableLearner):
                 f"n_estimators is {n_trees}, but the forest has {first} trees already; "
                 "with warm_start=True it can only grow"
             )
+        if first == n_trees:
+            warn_user(f"warm_start=True, but the forest has {n_trees} trees already; raise n_estimators to grow more")
         forest = earlier
         if earlier is not None and (earlier.columns != training.columns or earlier.target != training.target):
             raise ValueError(OTHER_TABLE)
@@ -135,7 +140,7 @@ class ForestLearner(TakesCallbacks, CountedEnsemble, TableLearner):
             def grow(trees: Sequence[int]) -> Forest | TreeList:
                 return grow_trees(spec, training, binned, plan, trees, tick)
 
-            with follow("growing trees", n_trees - first, self.progress) as tick:
+            with follow("growing trees", n_trees - first, shows_progress(self)) as tick:
                 if steps is None:
                     grown = grow(range(first, n_trees))
                     forest = grown if earlier is None else _joined(earlier, grown)
@@ -211,6 +216,11 @@ class ForestLearner(TakesCallbacks, CountedEnsemble, TableLearner):
         return hstack(paths).tocsr(), np.cumsum([0, *(path.shape[1] for path in paths)])
 
     @property
+    def estimator(self) -> Any:
+        """A tree learner as the trees of the forest are by default, under the name of scikit-learn."""
+        return self._tree_learner(splitter="random" if self._random_cuts else "best")
+
+    @property
     def estimator_(self) -> Any:
         """A tree learner with the parameters of the trees, not fitted."""
         check_is_fitted(self)
@@ -223,7 +233,7 @@ class ForestLearner(TakesCallbacks, CountedEnsemble, TableLearner):
         bagging, n_rows, kept = self.bagging_
         run, rows = choose_compiled_form(), np.arange(n_rows) if kept is None else kept
         counts = (bag_of_tree(run, self.seed_, tree, bagging, n_rows) for tree in range(self.n_estimators_))
-        return [np.repeat(rows, drawn) for drawn in counts]
+        return [np.repeat(rows, drawn).astype(np.int32) for drawn in counts]
 
     def _leaves(self, X: Any) -> np.ndarray:
         """The leaf of each row in each tree, by the numbers that the forest gives its leaves."""
@@ -244,6 +254,11 @@ class ForestLearner(TakesCallbacks, CountedEnsemble, TableLearner):
         totals = gains.sum(axis=1, keepdims=True)
         shares = np.divide(gains, totals, out=np.zeros_like(gains), where=totals > 0.0).mean(axis=0)
         return shares / shares.sum() if shares.sum() > 0.0 else shares
+
+    @property
+    def n_outputs_(self) -> int:
+        """The number of targets."""
+        return len(self.forest_.target.outputs) or 1
 
     def proximity(self, X: Any, Z: Any = None) -> np.ndarray:
         """The proximity of rows: the fraction of trees in which two rows reach the same leaf.
@@ -303,7 +318,7 @@ class ForestLearner(TakesCallbacks, CountedEnsemble, TableLearner):
 
     def _check_choices(self) -> None:
         """Check the parameters before any work is done."""
-        check_progress(self.progress)
+        check_progress(self)
         for name in ("bootstrap", "warm_start", "quantiles"):
             if not isinstance(getattr(self, name, False), bool | np.bool_):
                 raise parameter_error(name, getattr(self, name), "True or False")
@@ -382,16 +397,7 @@ class ForestLearner(TakesCallbacks, CountedEnsemble, TableLearner):
 
     def _read_monotonic_cst(self, training: Training) -> np.ndarray:
         directions = read_monotonic_cst(self.monotonic_cst, training.columns)
-        if directions.any() and training.target.is_classes and len(training.target.classes) != 2:
-            n_classes = len(training.target.classes)
-            raise ValueError(
-                f"monotonic_cst needs a number or two classes to rise or fall, but y has {n_classes} classes"
-            )
-        if directions.any() and our_value("criterion", self.criterion) not in MONOTONIC_CRITERIA:
-            raise ValueError(
-                f"monotonic_cst needs the criterion {' or '.join(map(repr, MONOTONIC_CRITERIA))}, "
-                f"but it is {self.criterion!r}"
-            )
+        check_directions(directions, training.target)
         return directions
 
     def _predict_out_of_bag(
@@ -404,6 +410,9 @@ class ForestLearner(TakesCallbacks, CountedEnsemble, TableLearner):
         predictions = forest.predictions(rows, majority=self._by_majority(), bags=bags, n_jobs=self.n_jobs)
         if np.isnan(predictions[:, 0]).all():
             raise ValueError("every tree was fitted to every row, so no row is out of bag; grow more trees")
+        n_unknown = int(np.isnan(predictions[:, 0]).sum())
+        if n_unknown:
+            warn_user(f"{n_unknown} of {len(predictions)} rows are out of bag in no tree; grow more trees")
         return predictions
 
     def _keep_out_of_bag(self, predictions: np.ndarray | None, rows: np.ndarray, training: Training) -> None:
@@ -422,6 +431,7 @@ class ForestClassifier(ClassPredictions, ForestLearner):
 
     _criteria: ClassVar[tuple[str, ...]] = CLASS_CRITERIA
     _tree_learner: ClassVar[type] = DecisionTreeClassifier
+    _takes_several = True
     _offered_leaves = (1, 3, 10)
 
     def _offered_columns(self, n_columns: int) -> list[int]:
@@ -438,9 +448,13 @@ class ForestClassifier(ClassPredictions, ForestLearner):
         return super()._weigh_classes(target, targets, weights)
 
     def member_predictions(self, X: Any) -> np.ndarray:
-        return super().member_predictions(X)[:, :, self._labels_of_classes()]
+        predictions = super().member_predictions(X)
+        return predictions if self._several() else predictions[:, :, self._labels_of_classes()]
 
     def _keep_out_of_bag_predictions(self, predictions: np.ndarray, training: Training, known: np.ndarray) -> None:
+        if self._several():
+            self._keep_several_out_of_bag(predictions, training, known)
+            return
         shares = predictions[:, self._labels_of_classes()]
         self.oob_decision_function_ = _in_all_rows(shares, training)
         truth = self._named(training.y[known].astype(np.intp))
@@ -449,19 +463,28 @@ class ForestClassifier(ClassPredictions, ForestLearner):
         score = self.oob_score if callable(self.oob_score) else accuracy_score
         self.oob_score_ = float(score(truth, self._named(self._choose(predictions[known]))))
 
+    def _keep_several_out_of_bag(self, predictions: np.ndarray, training: Training, known: np.ndarray) -> None:
+        by_output = shares_of(self._target(), self.classes_, predictions)
+        self.oob_decision_function_ = stacked([_in_all_rows(one, training) for one in by_output])
+        truth = classes_of(shares_of(self._target(), self.classes_, training.y), self.classes_)
+        score = self.oob_score if callable(self.oob_score) else accuracy_of_all
+        self.oob_score_ = float(score(truth[known], classes_of(by_output, self.classes_)[known]))
+
 
 class ForestRegressor(NumberPredictions, ForestLearner):
     """Shared base of the forests for numbers."""
 
     _criteria: ClassVar[tuple[str, ...]] = NUMBER_CRITERIA
     _tree_learner: ClassVar[type] = DecisionTreeRegressor
+    _takes_several = True
     _offered_leaves = (1, 3, 10)
 
     def _offered_columns(self, n_columns: int) -> list[int]:
         return [-(-n_columns // 3), max(1, round(n_columns**0.5)), -(-2 * n_columns // 3), n_columns]
 
     def member_predictions(self, X: Any) -> np.ndarray:
-        return super().member_predictions(X)[:, :, 0]
+        predictions = super().member_predictions(X)
+        return predictions if self._several() else predictions[:, :, 0]
 
     def predict_quantiles(self, X: Any, quantiles: Any = (0.1, 0.5, 0.9)) -> np.ndarray:
         """Quantiles of the target given a row: a column each (Meinshausen 2006).
@@ -499,17 +522,23 @@ class ForestRegressor(NumberPredictions, ForestLearner):
         super()._keep_out_of_bag(predictions, rows, training)
         for name in ("training_leaves_", "training_target_", "training_weights_"):
             self.__dict__.pop(name, None)
+        if self.quantiles and self._several():
+            raise ValueError("quantiles are not available for several targets; fit one at a time")
         if self.quantiles:
             leaves = self.forest_.leaves(rows, self.n_jobs)
             self.training_leaves_ = np.ascontiguousarray(leaves, dtype=np.uint32)
             self.training_target_, self.training_weights_ = training.y, training.weights
 
     def _keep_out_of_bag_predictions(self, predictions: np.ndarray, training: Training, known: np.ndarray) -> None:
-        self.oob_prediction_ = _in_all_rows(predictions, training)[:, 0]
-        self.oob_errors_ = training.y[known] - predictions[known, 0]
         from sklearn.metrics import r2_score
 
         score = self.oob_score if callable(self.oob_score) else r2_score
+        if self._several():
+            self.oob_prediction_ = _in_all_rows(predictions, training)
+            self.oob_score_ = float(score(training.y[known], predictions[known]))
+            return
+        self.oob_prediction_ = _in_all_rows(predictions, training)[:, 0]
+        self.oob_errors_ = training.y[known] - predictions[known, 0]
         self.oob_score_ = float(score(training.y[known], predictions[known, 0]))
 
 
@@ -548,42 +577,6 @@ def count_draws(name: str, size: Any, n_rows: int) -> int:
     if n_draws > MOST_DRAWS * n_rows:
         raise parameter_error(name, size, f"{wanted}; at most {MOST_DRAWS} draws per row")
     return n_draws
-
-
-def read_monotonic_cst(monotonic_cst: Any, columns: tuple[Column, ...]) -> np.ndarray:
-    """The monotonic constraint of each column: 1 rising, -1 falling, 0 none.
-
-    >>> from treewright.table.column import Kind
-    >>> read_monotonic_cst({"rooms": 1}, (Column("rooms", Kind.NUMERIC), Column("age", Kind.NUMERIC)))
-    array([1, 0])
-    """
-    directions = np.zeros(len(columns), dtype=np.int64)
-    if monotonic_cst is None:
-        return directions
-    place = {column.name: index for index, column in enumerate(columns)}
-    if not isinstance(monotonic_cst, Mapping):
-        if isinstance(monotonic_cst, str) or not hasattr(monotonic_cst, "__len__"):
-            raise parameter_error(
-                "monotonic_cst",
-                monotonic_cst,
-                "a dict of columns, by name or position, and 1 or -1, or one of these per column",
-            )
-        given = list(monotonic_cst)
-        if len(given) != len(columns):
-            raise ValueError(
-                f"monotonic_cst has {len(given)} entries for {len(columns)} columns; give one each, or a dict"
-            )
-        monotonic_cst = {column.name: direction for column, direction in zip(columns, given, strict=True)}
-    for named, direction in monotonic_cst.items():
-        name = columns[named].name if is_whole(named, 0) and named < len(columns) else named
-        if name not in place:
-            raise ValueError(f"monotonic_cst names the column {name!r}, which is not in the table")
-        if direction not in (1, -1, 0):
-            raise ValueError(f"monotonic_cst is {direction!r} for column {name!r}; give 1 (rising), -1 (falling) or 0")
-        if direction and columns[place[name]].is_categorical:
-            raise ValueError(f"monotonic_cst names the column {name!r}, whose categories have no order; leave it out")
-        directions[place[name]] = direction
-    return directions
 
 
 def _joined(earlier: Forest | TreeList, later: Forest | TreeList) -> Forest | TreeList:

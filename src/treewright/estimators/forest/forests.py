@@ -41,6 +41,7 @@ class RandomForestClassifier(ForestClassifier):
         min_samples_leaf: int | float | str = "auto",
         min_weight_fraction_leaf: float = 0.0,
         min_split_gain: float = 0.0,
+        min_impurity_decrease: float = 0.0,
         max_leaf_nodes: int | None = None,
         missing: Any = "learned",
         unseen: str = "as_missing",
@@ -53,6 +54,7 @@ class RandomForestClassifier(ForestClassifier):
         random_state: Any = None,
         n_jobs: int | None = None,
         progress: bool | None = None,
+        verbose: int | None = None,
     ) -> None:
         self.n_estimators = n_estimators
         self.criterion = criterion
@@ -67,6 +69,7 @@ class RandomForestClassifier(ForestClassifier):
         self.min_samples_leaf = min_samples_leaf
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.min_split_gain = min_split_gain
+        self.min_impurity_decrease = min_impurity_decrease
         self.max_leaf_nodes = max_leaf_nodes
         self.missing = missing
         self.unseen = unseen
@@ -79,6 +82,7 @@ class RandomForestClassifier(ForestClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.progress = progress
+        self.verbose = verbose
 
 
 @documented("forest", "numbers")
@@ -111,6 +115,7 @@ class RandomForestRegressor(ForestRegressor):
         min_samples_leaf: int | float | str = "auto",
         min_weight_fraction_leaf: float = 0.0,
         min_split_gain: float = 0.0,
+        min_impurity_decrease: float = 0.0,
         max_leaf_nodes: int | None = None,
         missing: Any = "learned",
         unseen: str = "as_missing",
@@ -124,6 +129,7 @@ class RandomForestRegressor(ForestRegressor):
         random_state: Any = None,
         n_jobs: int | None = None,
         progress: bool | None = None,
+        verbose: int | None = None,
     ) -> None:
         self.n_estimators = n_estimators
         self.criterion = criterion
@@ -136,6 +142,7 @@ class RandomForestRegressor(ForestRegressor):
         self.min_samples_leaf = min_samples_leaf
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.min_split_gain = min_split_gain
+        self.min_impurity_decrease = min_impurity_decrease
         self.max_leaf_nodes = max_leaf_nodes
         self.missing = missing
         self.unseen = unseen
@@ -149,6 +156,7 @@ class RandomForestRegressor(ForestRegressor):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.progress = progress
+        self.verbose = verbose
 
 
 @documented("forest", "classes")
@@ -185,6 +193,7 @@ class ExtraTreesClassifier(ForestClassifier):
         min_samples_leaf: int | float | str = "auto",
         min_weight_fraction_leaf: float = 0.0,
         min_split_gain: float = 0.0,
+        min_impurity_decrease: float = 0.0,
         max_leaf_nodes: int | None = None,
         missing: Any = "learned",
         unseen: str = "as_missing",
@@ -197,6 +206,7 @@ class ExtraTreesClassifier(ForestClassifier):
         random_state: Any = None,
         n_jobs: int | None = None,
         progress: bool | None = None,
+        verbose: int | None = None,
     ) -> None:
         self.n_estimators = n_estimators
         self.criterion = criterion
@@ -211,6 +221,7 @@ class ExtraTreesClassifier(ForestClassifier):
         self.min_samples_leaf = min_samples_leaf
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.min_split_gain = min_split_gain
+        self.min_impurity_decrease = min_impurity_decrease
         self.max_leaf_nodes = max_leaf_nodes
         self.missing = missing
         self.unseen = unseen
@@ -223,6 +234,7 @@ class ExtraTreesClassifier(ForestClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.progress = progress
+        self.verbose = verbose
 
 
 @documented("forest", "numbers")
@@ -256,6 +268,7 @@ class ExtraTreesRegressor(ForestRegressor):
         min_samples_leaf: int | float | str = "auto",
         min_weight_fraction_leaf: float = 0.0,
         min_split_gain: float = 0.0,
+        min_impurity_decrease: float = 0.0,
         max_leaf_nodes: int | None = None,
         missing: Any = "learned",
         unseen: str = "as_missing",
@@ -269,6 +282,7 @@ class ExtraTreesRegressor(ForestRegressor):
         random_state: Any = None,
         n_jobs: int | None = None,
         progress: bool | None = None,
+        verbose: int | None = None,
     ) -> None:
         self.n_estimators = n_estimators
         self.criterion = criterion
@@ -281,6 +295,7 @@ class ExtraTreesRegressor(ForestRegressor):
         self.min_samples_leaf = min_samples_leaf
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.min_split_gain = min_split_gain
+        self.min_impurity_decrease = min_impurity_decrease
         self.max_leaf_nodes = max_leaf_nodes
         self.missing = missing
         self.unseen = unseen
@@ -294,3 +309,4 @@ class ExtraTreesRegressor(ForestRegressor):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.progress = progress
+        self.verbose = verbose

@@ -186,12 +186,15 @@ def fits_on_bins(training: Training, plan: ForestPlan) -> bool:
     """Can these trees be grown on a table in bytes?"""
     tree = plan.tree
     return (
-        isinstance(tree.criterion, str)
+        not training.target.outputs
+        and isinstance(tree.criterion, str)
         and CRITERIA[tree.criterion].on_bins
         and tree.categorical in ("subset", "best_subset")
         and tree.candidates == "midpoints"
         and tree.max_leaf_nodes is None
         and tree.max_p_value == 1.0
+        and tree.min_impurity_decrease == 0.0
+        and (CRITERIA[tree.criterion].monotonic or not plan.monotonic_cst.any())
         and tree.strategy.on_bins
         and plan.unseen in ("as_missing", "error")
         and can_be_binned(training.columns)
@@ -265,11 +268,6 @@ def grow_one_by_one(
     """Grow trees of any recipe, each by a thread of its own from the rows of its bag."""
     run = choose_compiled_form()
     n_rows = len(training.values)
-    if plan.monotonic_cst.any():
-        raise ValueError(
-            "monotonic_cst needs missing='learned' or 'error', max_leaf_nodes=None, subset splits, "
-            "unseen='as_missing' or 'error', and columns of at most 255 categories"
-        )
     single = replace(plan.tree, n_jobs=1)
 
     def grow_one(tree: int) -> Any:

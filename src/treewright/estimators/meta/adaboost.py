@@ -25,7 +25,7 @@ from treewright.estimators.meta.preparing import prepared
 from treewright.estimators.meta.routing import check_metadata, fit_router, route_to_member, take_metadata
 from treewright.estimators.missing_values import refuse_missing, refuse_unseen
 from treewright.estimators.parameter_docs import documented
-from treewright.estimators.parameters import check_progress, is_real, is_text, is_whole, parameter_error
+from treewright.estimators.parameters import check_progress, is_real, is_text, is_whole, parameter_error, shows_progress
 from treewright.estimators.random_state import open_random_state
 from treewright.estimators.single import DecisionTreeClassifier, DecisionTreeRegressor
 from treewright.estimators.single.base import TreeLearner, adopt, specification
@@ -228,7 +228,7 @@ class AdaBoost(NamesExplained, CountedEnsemble, MetaEstimatorMixin, BaseEstimato
             TreeSource(base, X, y, weights) if reads_once(base) else EstimatorSource(X, targets, classes, requested)
         )
         random = open_random_state(self.random_state)
-        with follow("boosting", self.n_estimators, self.progress) as tick:
+        with follow("boosting", self.n_estimators, shows_progress(self)) as tick:
             found = interruptible(lambda: self._boost(base, source, targets, len(classes), weights, random, tick))
         self._keep(found, source, classes)
         self.estimator_ = base
@@ -263,7 +263,7 @@ class AdaBoost(NamesExplained, CountedEnsemble, MetaEstimatorMixin, BaseEstimato
             raise parameter_error("n_estimators", self.n_estimators, "a whole number of 1 or more")
         if not is_real(self.learning_rate) or self.learning_rate <= 0.0:
             raise parameter_error("learning_rate", self.learning_rate, "a number above 0")
-        check_progress(self.progress)
+        check_progress(self)
         base = self._default() if self.estimator is None else self.estimator
         if not hasattr(base, "fit") or not hasattr(base, "predict"):
             raise parameter_error("estimator", base, "an estimator with fit and predict, or None for a small tree")

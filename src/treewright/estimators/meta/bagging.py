@@ -31,7 +31,7 @@ from treewright.estimators.forest.base import count_draws
 from treewright.estimators.meta.preparing import PreparedMember, prepared, takes_sparse, takes_weights
 from treewright.estimators.meta.routing import check_metadata, fit_router, route_to_member, take_metadata
 from treewright.estimators.parameter_docs import documented
-from treewright.estimators.parameters import check_progress, is_real, is_whole, parameter_error
+from treewright.estimators.parameters import check_progress, is_real, is_whole, parameter_error, shows_progress
 from treewright.estimators.random_state import draw_seed
 from treewright.estimators.single.base import TreeLearner, adopt, specification
 from treewright.estimators.single.trees import DecisionTreeClassifier, DecisionTreeRegressor
@@ -296,7 +296,7 @@ class BaggingLearner(CountedEnsemble, MetaEstimatorMixin, TableLearner):
 
     def _check_parameters(self) -> Any:
         """Check the parameters that do not depend on the table; returns the estimator to fit."""
-        check_progress(self.progress)
+        check_progress(self)
         if not is_whole(self.n_estimators, 1):
             raise parameter_error("n_estimators", self.n_estimators, "a whole number of 1 or more")
         for name in ("replace", "replace_features", "warm_start"):
@@ -356,7 +356,10 @@ class BaggingLearner(CountedEnsemble, MetaEstimatorMixin, TableLearner):
     def _fit_members(self, source: Rows | Frames, base: Any, draws: Draws, first: int) -> list[Any]:
         settings = get_config()
         # Threads may change the filters of warnings, which are restored at the end.
-        with follow("fitting members", self.n_estimators - first, self.progress) as tick, warnings.catch_warnings():
+        with (
+            follow("fitting members", self.n_estimators - first, shows_progress(self)) as tick,
+            warnings.catch_warnings(),
+        ):
 
             def fit_one(number: int) -> Any:
                 member = clone(base)
@@ -435,6 +438,8 @@ class BaggingLearner(CountedEnsemble, MetaEstimatorMixin, TableLearner):
         known = n_predictions[:, 0] > 0.0
         if not known.any():
             raise ValueError("every member was fitted to every row, so no row is out of bag; fit more members")
+        if not known.all():
+            warn_user(f"{int((~known).sum())} of {len(known)} rows are out of bag for no member; fit more members")
         means = np.divide(total, n_predictions, out=np.full_like(total, np.nan), where=n_predictions > 0.0)
         everywhere = means
         if training.kept is not None:
@@ -478,6 +483,7 @@ class BaggingClassifier(ClassPredictions, BaggingLearner):
         random_state: Any = None,
         n_jobs: int | None = None,
         progress: bool | None = None,
+        verbose: int | None = None,
     ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
@@ -493,6 +499,7 @@ class BaggingClassifier(ClassPredictions, BaggingLearner):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.progress = progress
+        self.verbose = verbose
 
     def _check_parameters(self) -> Any:
         if not isinstance(self.voting, str) or self.voting not in ("soft", "hard"):
@@ -585,6 +592,7 @@ class BaggingRegressor(NumberPredictions, BaggingLearner):
         random_state: Any = None,
         n_jobs: int | None = None,
         progress: bool | None = None,
+        verbose: int | None = None,
     ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
@@ -599,6 +607,7 @@ class BaggingRegressor(NumberPredictions, BaggingLearner):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.progress = progress
+        self.verbose = verbose
 
     def _predict_member(self, member: Any, X: Any) -> np.ndarray:
         return np.asarray(member.predict(X), dtype=np.float64).reshape(-1, 1)
@@ -639,6 +648,7 @@ class RandomSubspaceClassifier(BaggingClassifier):
         random_state: Any = None,
         n_jobs: int | None = None,
         progress: bool | None = None,
+        verbose: int | None = None,
     ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
@@ -649,6 +659,7 @@ class RandomSubspaceClassifier(BaggingClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.progress = progress
+        self.verbose = verbose
 
 
 @documented("meta", "bagging", "subspace", "numbers")
@@ -676,6 +687,7 @@ class RandomSubspaceRegressor(BaggingRegressor):
         random_state: Any = None,
         n_jobs: int | None = None,
         progress: bool | None = None,
+        verbose: int | None = None,
     ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
@@ -685,3 +697,4 @@ class RandomSubspaceRegressor(BaggingRegressor):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.progress = progress
+        self.verbose = verbose

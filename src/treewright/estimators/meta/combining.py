@@ -24,7 +24,7 @@ from treewright.estimators.base import Ensemble
 from treewright.estimators.equivalents import NamesExplained
 from treewright.estimators.meta.preparing import PreparedMember, TablePreparer, prepared, takes_sparse, takes_weights
 from treewright.estimators.meta.routing import check_metadata, fit_router, routes_metadata, take_metadata
-from treewright.estimators.parameters import check_progress, parameter_error
+from treewright.estimators.parameters import check_progress, parameter_error, shows_progress
 from treewright.estimators.single import CARTClassifier, CARTRegressor
 from treewright.estimators.weights import read_weights
 from treewright.runtime.progress import follow, interruptible
@@ -163,12 +163,12 @@ class Combination(NamesExplained, Ensemble, MetaEstimatorMixin, _BaseComposition
         **metadata
             Handed to the members that request it, if metadata routing is enabled.
         """
-        check_progress(self.progress)
+        check_progress(self)
         check_metadata(self, "fit", metadata, ["sample_weight"])
         self._check_parameters()
         task = self._read(X, y, sample_weight, metadata)
         members = self._members(task)
-        with follow("fitting members", None, self.progress):
+        with follow("fitting members", None, shows_progress(self)):
             found = interruptible(lambda: self._fit_members(members, task))
         self._keep(found, [name for name, _ in members], task)
         return self

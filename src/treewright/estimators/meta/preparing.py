@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import get_routing_for_object
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, has_fit_parameter
 
 from treewright.estimators.base import TableLearner
 from treewright.estimators.equivalents import NamesExplained
@@ -151,12 +151,20 @@ class TablePreparer(NamesExplained, TransformerMixin, BaseEstimator):
         for place, column in enumerate(self._prepared):
             stored = slice(matrix.indptr[place], matrix.indptr[place + 1])
             matrix.data[stored] = column.prepare(matrix.data[stored])[:, 0]
-        return matrix.tocsr()
+        return matrix.asformat(values.format)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """The names of the prepared columns: a number's own name, `column=category` for categories."""
+        """The names of the prepared columns: a number's own name, `column=category` for categories.
+
+        `input_features` are the names of the columns if the table has none.
+        """
         check_is_fitted(self)
-        return np.array([name for column in self._prepared for name in column.names], dtype=object)
+        _check_feature_names_in(self, input_features, generate_names=False)
+        if input_features is None:
+            return np.array([name for column in self._prepared for name in column.names], dtype=object)
+        named = zip(self.columns_, self._prepared, input_features, strict=True)
+        names = [[name.replace(old.name, str(new), 1) for name in one.names] for old, one, new in named]
+        return np.array([name for of_column in names for name in of_column], dtype=object)
 
     def _learn(self, column: Column, values: np.ndarray, is_scaled: bool) -> NumericColumn | CategoricalColumn:
         if column.is_categorical:

@@ -41,7 +41,7 @@ class NamedStack(Passing, ScikitStack):
         self._label_encoder = LabelEncoder().fit(y)
         self.classes_ = self._label_encoder.classes_
         if self.passthrough:
-            self.preparer_ = TablePreparer().fit(X)
+            self.preparer_ = TablePreparer(scale="auto").fit(X)
         return super(ScikitStack, self).fit(X, y, **fit_params)
 
     def predict(self, X: Any, **predict_params: Any) -> np.ndarray:
@@ -60,7 +60,7 @@ class NumberStack(Passing, ScikitNumberStack):
 
     def fit(self, X: Any, y: Any, **fit_params: Any) -> Any:
         if self.passthrough:
-            self.preparer_ = TablePreparer().fit(X)
+            self.preparer_ = TablePreparer(scale="auto").fit(X)
         return super().fit(X, y, **fit_params)
 
     def _concatenate_predictions(self, X: Any, predictions: Any) -> Any:
@@ -95,7 +95,7 @@ class Stacking(TransformerMixin, Combination):
         """The names of the columns of `transform`: the model's and the member's, and the number of the output."""
         check_is_fitted(self)
         names = self._names_of_columns(self.ensemble_._n_feature_outs, input_features)
-        passed = self.ensemble_.preparer_.get_feature_names_out().tolist() if self.passthrough else []
+        passed = self.ensemble_.preparer_.get_feature_names_out(input_features) if self.passthrough else ()
         return np.array([*names, *passed], dtype=object)
 
     def __sklearn_tags__(self) -> Any:
@@ -164,6 +164,7 @@ class StackingClassifier(ClassifierMixin, Stacking):
         passthrough: bool = False,
         n_jobs: int | None = None,
         progress: bool | None = None,
+        verbose: int | None = None,
     ) -> None:
         self.estimators = estimators
         self.final_estimator = final_estimator
@@ -172,6 +173,7 @@ class StackingClassifier(ClassifierMixin, Stacking):
         self.passthrough = passthrough
         self.n_jobs = n_jobs
         self.progress = progress
+        self.verbose = verbose
 
     @_final_has("predict_proba")
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -228,6 +230,7 @@ class StackingRegressor(RegressorMixin, Stacking):
         passthrough: bool = False,
         n_jobs: int | None = None,
         progress: bool | None = None,
+        verbose: int | None = None,
     ) -> None:
         self.estimators = estimators
         self.final_estimator = final_estimator
@@ -235,6 +238,7 @@ class StackingRegressor(RegressorMixin, Stacking):
         self.passthrough = passthrough
         self.n_jobs = n_jobs
         self.progress = progress
+        self.verbose = verbose
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The coefficient of determination: 1 is perfect, 0 is as good as predicting the mean."""

@@ -99,12 +99,14 @@ class VotingClassifier(ClassifierMixin, Voting):
         weights: Any = None,
         n_jobs: int | None = None,
         progress: bool | None = None,
+        verbose: int | None = None,
     ) -> None:
         self.estimators = estimators
         self.voting = voting
         self.weights = weights
         self.n_jobs = n_jobs
         self.progress = progress
+        self.verbose = verbose
 
     def predict(self, X: Any) -> np.ndarray:
         """The class with the most votes, or with the highest mean probability."""
@@ -177,11 +179,13 @@ class VotingRegressor(RegressorMixin, Voting):
         weights: Any = None,
         n_jobs: int | None = None,
         progress: bool | None = None,
+        verbose: int | None = None,
     ) -> None:
         self.estimators = estimators
         self.weights = weights
         self.n_jobs = n_jobs
         self.progress = progress
+        self.verbose = verbose
 
     def predict(self, X: Any) -> np.ndarray:
         """The mean of the members' predictions."""

@@ -19,11 +19,13 @@ from treewright.estimators.parameters import (
     check_plan,
     check_smoothing,
     check_unseen,
+    columns_to_draw,
     is_auto,
     is_real,
+    parameter_error,
 )
 from treewright.estimators.random_state import check_random, draw_seed
-from treewright.estimators.single.specification import FittedTree, Pruning, TreeSpec
+from treewright.estimators.single.specification import BY_IMPURITY, FittedTree, Pruning, TreeSpec
 from treewright.table import Table
 from treewright.table.column import Column
 from treewright.table.sparse import SparseValues, in_full
@@ -50,6 +52,7 @@ class TreeLearner(TableLearner):
     subtree_raising: bool = True
     misclassification_costs: Any = None
     smoothing: Any = None
+    monotonic_cst: Any = None
     random_state: Any = None
 
     ccp_alpha_: float
@@ -65,7 +68,7 @@ class TreeLearner(TableLearner):
         X : table
             A pandas, polars or arrow frame, an array, a sparse matrix, a dict of columns, or a list of rows.
         y : one value per row
-            The target: a list, an array, or a column of a frame.
+            The target: a list, an array, or a column of a frame. Several columns are several targets.
         sample_weight : one number per row, a single number or None
             A row of weight 2 counts as two rows; one of weight 0 is left out. Weights that sum to 1 or less are
             fractions of the table, and are scaled to a mean of 1.
@@ -150,6 +153,16 @@ class TreeLearner(TableLearner):
         check_is_fitted(self)
         return self.tree_.depth
 
+    @property
+    def n_outputs_(self) -> int:
+        """The number of targets."""
+        return len(self.tree_.target.outputs) or 1
+
+    @property
+    def max_features_(self) -> int:
+        """The number of columns that are drawn for each node."""
+        return columns_to_draw(getattr(self, "max_features", None), self.n_features_in_)
+
     def get_n_leaves(self) -> int:
         """The number of leaves."""
         check_is_fitted(self)
@@ -182,16 +195,12 @@ class TreeLearner(TableLearner):
             # Drawn only where it matters, so that a fit without chance leaves NumPy's global state alone.
             check_random(self.random_state)
             seed = draw_seed(self.random_state) if plan.is_random else 0
-        return self._spec(plan, seed, unseen, self.class_weight, self.misclassification_costs, smoothing, pruning)
+        weighing = (self.class_weight, self.misclassification_costs)
+        return self._spec(plan, seed, unseen, *weighing, smoothing, pruning, self.monotonic_cst)
 
     def _pruning(self) -> Pruning | None:
         if self.prune is None:
-            if is_real(self.ccp_alpha) and float(self.ccp_alpha) > 0.0:
-                raise ValueError(
-                    f"ccp_alpha is {self.ccp_alpha}, but prune is None, so nothing is pruned; "
-                    "set prune='cost_complexity', which prices the errors of a tree"
-                )
-            return None
+            return self._pruning_by_impurity()
         from treewright.estimators.single.pruning import check_pruning
 
         pruning = Pruning(
@@ -200,15 +209,22 @@ class TreeLearner(TableLearner):
         check_pruning(pruning, of_classes=is_classifier(self))
         return pruning
 
+    def _pruning_by_impurity(self) -> Pruning | None:
+        """A number as `ccp_alpha` alone is the cost of a leaf in impurity, as in scikit-learn."""
+        if not is_real(self.ccp_alpha) or self.ccp_alpha == 0.0:
+            return None
+        if float(self.ccp_alpha) < 0.0:
+            raise parameter_error("ccp_alpha", self.ccp_alpha, "a number of 0 or more, 'cv' or '1se'")
+        rest = (self.validation_fraction, self.confidence, self.variant, self.subtree_raising)
+        return Pruning(BY_IMPURITY, float(self.ccp_alpha), *rest)
+
 
 def specification(learner: TreeLearner, seed: int | None = None) -> TreeSpec:
     """The specification of a learner's trees, every parameter checked; None draws the seed from `random_state`."""
     return learner._specification(seed)
 
 
-def adopt(
-    learner: TreeLearner, fitted: FittedTree, classes: np.ndarray, names: Sequence[str] | None, n_columns: int
-) -> Any:
+def adopt(learner: TreeLearner, fitted: FittedTree, classes: Any, names: Sequence[str] | None, n_columns: int) -> Any:
     """Fit a learner by giving it a tree; `names` are those of the columns, if the table has names."""
     learner.__dict__.pop("ccp_alpha_", None)
     learner.__dict__.pop("feature_names_in_", None)

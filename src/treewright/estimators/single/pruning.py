@@ -16,7 +16,7 @@ from treewright.estimators.base import Training, read_rows, read_table, read_tra
 from treewright.estimators.missing_values import impute
 from treewright.estimators.parameters import Plan, is_real, is_whole
 from treewright.estimators.single.base import TreeLearner, specification
-from treewright.estimators.single.specification import FittedTree, Pruning, TreeSpec, reweighed
+from treewright.estimators.single.specification import BY_IMPURITY, FittedTree, Pruning, TreeSpec, reweighed
 from treewright.estimators.weights import altered_priors, read_weights, weigh_classes
 from treewright.table import read_classes, read_like, read_numbers
 from treewright.tree import Node, Tree
@@ -90,6 +90,8 @@ def prune(
         return _with_tree(model, methods.prune_where(tree, where))
     if method not in METHODS:
         raise ValueError(f"unknown pruning method {method!r}; choose one of {', '.join(METHODS)}")
+    if method != "cost_complexity" or risk != "impurity":
+        _refuse_several(tree)
     if method in FOR_CLASSES and not tree.target.is_classes:
         raise ValueError(f"{method} pruning counts wrong classes; for numbers use cost_complexity or reduced_error")
     if method == "cost_complexity":
@@ -282,6 +284,8 @@ def cost_complexity_path(model: Any, X: Any = None, y: Any = None, *, risk: str 
     Tree(target='species', n_leaves=2, depth=1)
     """
     tree = _tree_of(model)
+    if risk != "impurity" or X is not None:
+        _refuse_several(tree)
     path = methods.weakest_links(tree, _check_risk(risk))[1]
     if X is None and y is None:
         return path
@@ -312,6 +316,7 @@ def complexity_table(model: Any, cp: float = 0.01) -> ComplexityTable:
       0.010000      2   0.060000
     """
     tree = _tree_of(model)
+    _refuse_several(tree)
     _check_number("cp", cp, 0.0, math.inf)
     if (tree.n_children > 2).any():
         raise ValueError("rpart's table is one of binary trees; this one has nodes of more than two branches")
@@ -350,6 +355,9 @@ def grow_to_size(spec: TreeSpec, pruning: Pruning, training: Training) -> Fitted
         grown, unseen = spec.grow(training.rows(growing)), training.rows(validation)
         return FittedTree(methods.prune_by_reduced_error(grown, unseen.values, unseen.y, unseen.weights))
     tree = spec.grow(training)
+    if pruning.method == BY_IMPURITY:
+        price = float(pruning.ccp_alpha)
+        return FittedTree(methods.prune_by_cost_complexity(tree, price, "impurity"), price)
     if pruning.method == "cost_complexity":
         ccp_alpha = pruning.ccp_alpha
         if isinstance(ccp_alpha, str):
@@ -449,6 +457,13 @@ def _tree_of(model: Any) -> Tree:
         raise TypeError(f"only a fitted tree learner or a Tree can be pruned, not a {type(model).__name__}")
     check_is_fitted(model)
     return model.tree_
+
+
+def _refuse_several(tree: Tree) -> None:
+    if tree.target.outputs:
+        raise ValueError(
+            "a tree of several targets is pruned by its impurity only; use cost_complexity, risk='impurity'"
+        )
 
 
 def _with_tree(model: Any, tree: Tree) -> Any:

@@ -21,6 +21,8 @@ class RandomTreeClassifier(TreeClassifier):
     1.0
     """
 
+    _takes_several = True
+
     def __init__(
         self,
         *,
@@ -70,6 +72,8 @@ class RandomTreeRegressor(TreeRegressor):
     >>> RandomTreeRegressor(random_state=0).fit(flats, [10, 12, 20]).predict([{"rooms": 3, "floor": 2}])
     array([20.])
     """
+
+    _takes_several = True
 
     def __init__(
         self,

@@ -13,10 +13,15 @@ import numpy as np
 
 from treewright.estimators.base import Training
 from treewright.estimators.missing_values import impute, refuse_missing
+from treewright.estimators.monotonic import check_constrained, check_directions, read_monotonic_cst
 from treewright.estimators.parameters import Plan
+from treewright.estimators.several import check_outputs
 from treewright.estimators.single.magnitudes import scale_of_target, unit_of_impurity, with_scaled_target
 from treewright.estimators.weights import altered_priors, read_costs, weigh_classes
 from treewright.tree import Tree
+
+# The method of pruning where `ccp_alpha` is given alone, as in scikit-learn.
+BY_IMPURITY = "impurity"
 
 
 @dataclass(frozen=True)
@@ -50,11 +55,24 @@ class TreeSpec:
     misclassification_costs: Any
     smoothing: tuple[str, float] | None
     pruning: Pruning | None
+    monotonic_cst: Any
 
     def check(self, training: Training) -> None:
-        """Refuse a table whose target the criterion is not defined for; its samples need no check of their own."""
+        """Refuse a table that the criterion or the constraints are not defined for; its samples need no check."""
         if self.plan.criterion == "poisson":
             _check_counts(training)
+        if training.target.outputs:
+            check_outputs(
+                self.plan,
+                prune=None if self.pruning is None or self.pruning.method == BY_IMPURITY else self.pruning.method,
+                misclassification_costs=self.misclassification_costs,
+                smoothing=self.smoothing,
+                monotonic_cst=self.monotonic_cst,
+            )
+        directions = read_monotonic_cst(self.monotonic_cst, training.columns)
+        check_directions(directions, training.target)
+        if directions.any():
+            check_constrained(self.plan, self.smoothing)
 
     def fit(self, training: Training) -> FittedTree:
         """The tree of these rows, pruned if asked to."""
@@ -63,10 +81,15 @@ class TreeSpec:
             return self._fit(training)
         # The squares of the smallest targets are 0.
         unit = max(unit_of_impurity(self.plan.criterion, scale), 1e-300)
-        plan = replace(self.plan, min_split_gain=self.plan.min_split_gain / unit)
+        plan = replace(
+            self.plan,
+            min_split_gain=self.plan.min_split_gain / unit,
+            min_impurity_decrease=self.plan.min_impurity_decrease / unit,
+        )
         pruning = self.pruning
         if pruning is not None and not isinstance(pruning.ccp_alpha, str):
-            pruning = replace(pruning, ccp_alpha=pruning.ccp_alpha / max(scale**2, 1e-300))
+            by = unit if pruning.method == BY_IMPURITY else max(scale**2, 1e-300)
+            pruning = replace(pruning, ccp_alpha=pruning.ccp_alpha / by)
         fitted = replace(self, plan=plan, pruning=pruning)._fit(replace(training, y=training.y / scale))
         alpha = None if fitted.ccp_alpha is None else fitted.ccp_alpha * scale**2
         return FittedTree(with_scaled_target(fitted.tree, scale), alpha)
@@ -105,7 +128,9 @@ class TreeSpec:
             training.columns,
             training.values,
             training.target,
-            recipe=plan.recipe(n_rows, n_columns, float(training.weights.sum())),
+            recipe=plan.recipe(n_rows, n_columns, float(training.weights.sum()))._replace(
+                n_outputs=len(training.target.outputs) or 1
+            ),
             weights=training.weights,
             n_classes=len(training.target.classes),
             grid=plan.grid,
@@ -116,8 +141,14 @@ class TreeSpec:
             oblivious=plan.oblivious,
             unseen=self.unseen,
             rows_of_file=len(training.table),
+            **self._constraints(training),
         )
         return tree if imputation is None else tree.replace(imputation=imputation)
+
+    def _constraints(self, training: Training) -> dict[str, np.ndarray]:
+        if self.monotonic_cst is None:
+            return {}
+        return {"monotonic_cst": read_monotonic_cst(self.monotonic_cst, training.columns)}
 
     def weigh(self, training: Training, weights: np.ndarray) -> np.ndarray:
         """The weights times what the classes of the rows weigh."""

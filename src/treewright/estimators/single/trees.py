@@ -30,6 +30,8 @@ class DecisionTreeClassifier(TreeClassifier):
     Size of the tree: 5
     """
 
+    _takes_several = True
+
     def __init__(
         self,
         *,
@@ -42,6 +44,7 @@ class DecisionTreeClassifier(TreeClassifier):
         min_samples_leaf: int | float = 1,
         min_weight_fraction_leaf: float = 0.0,
         min_split_gain: float = 0.0,
+        min_impurity_decrease: float = 0.0,
         max_p_value: float = 1.0,
         max_leaf_nodes: int | None = None,
         max_features: int | float | str | None = None,
@@ -50,6 +53,7 @@ class DecisionTreeClassifier(TreeClassifier):
         validation_fraction: float = 1 / 3,
         missing: Any = "learned",
         unseen: str = "as_missing",
+        monotonic_cst: Any = None,
         class_weight: Any = None,
         misclassification_costs: Any = None,
         smoothing: Any = None,
@@ -67,6 +71,7 @@ class DecisionTreeClassifier(TreeClassifier):
         self.min_samples_leaf = min_samples_leaf
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.min_split_gain = min_split_gain
+        self.min_impurity_decrease = min_impurity_decrease
         self.max_p_value = max_p_value
         self.max_leaf_nodes = max_leaf_nodes
         self.max_features = max_features
@@ -75,6 +80,7 @@ class DecisionTreeClassifier(TreeClassifier):
         self.validation_fraction = validation_fraction
         self.missing = missing
         self.unseen = unseen
+        self.monotonic_cst = monotonic_cst
         self.class_weight = class_weight
         self.misclassification_costs = misclassification_costs
         self.smoothing = smoothing
@@ -100,6 +106,8 @@ class DecisionTreeRegressor(TreeRegressor):
     sky = rainy: 0.1 (1.0)
     """
 
+    _takes_several = True
+
     def __init__(
         self,
         *,
@@ -112,6 +120,7 @@ class DecisionTreeRegressor(TreeRegressor):
         min_samples_leaf: int | float = 1,
         min_weight_fraction_leaf: float = 0.0,
         min_split_gain: float = 0.0,
+        min_impurity_decrease: float = 0.0,
         max_leaf_nodes: int | None = None,
         max_features: int | float | str | None = None,
         prune: str | None = None,
@@ -119,6 +128,7 @@ class DecisionTreeRegressor(TreeRegressor):
         validation_fraction: float = 1 / 3,
         missing: Any = "learned",
         unseen: str = "as_missing",
+        monotonic_cst: Any = None,
         categorical_features: Any = None,
         numeric_features: Any = None,
         random_state: Any = None,
@@ -133,6 +143,7 @@ class DecisionTreeRegressor(TreeRegressor):
         self.min_samples_leaf = min_samples_leaf
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.min_split_gain = min_split_gain
+        self.min_impurity_decrease = min_impurity_decrease
         self.max_leaf_nodes = max_leaf_nodes
         self.max_features = max_features
         self.prune = prune
@@ -140,6 +151,7 @@ class DecisionTreeRegressor(TreeRegressor):
         self.validation_fraction = validation_fraction
         self.missing = missing
         self.unseen = unseen
+        self.monotonic_cst = monotonic_cst
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
         self.random_state = random_state

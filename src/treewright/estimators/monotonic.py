@@ -1,0 +1,68 @@
+"""Monotonic constraints: columns with which a prediction may only rise or fall."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from treewright.engines.missing_values import SURROGATE
+from treewright.estimators.parameters import Plan, is_whole, parameter_error
+from treewright.table.column import Column
+from treewright.tree import Target
+
+
+def read_monotonic_cst(monotonic_cst: Any, columns: tuple[Column, ...]) -> np.ndarray:
+    """The monotonic constraint of each column: 1 rising, -1 falling, 0 none.
+
+    >>> from treewright.table.column import Kind
+    >>> read_monotonic_cst({"rooms": 1}, (Column("rooms", Kind.NUMERIC), Column("age", Kind.NUMERIC)))
+    array([1, 0])
+    """
+    directions = np.zeros(len(columns), dtype=np.int64)
+    if monotonic_cst is None:
+        return directions
+    place = {column.name: index for index, column in enumerate(columns)}
+    if not isinstance(monotonic_cst, Mapping):
+        if isinstance(monotonic_cst, str) or not hasattr(monotonic_cst, "__len__"):
+            raise parameter_error(
+                "monotonic_cst",
+                monotonic_cst,
+                "a dict of columns, by name or position, and 1 or -1, or one of these per column",
+            )
+        given = list(monotonic_cst)
+        if len(given) != len(columns):
+            raise ValueError(
+                f"monotonic_cst has {len(given)} entries for {len(columns)} columns; give one each, or a dict"
+            )
+        monotonic_cst = {column.name: direction for column, direction in zip(columns, given, strict=True)}
+    for named, direction in monotonic_cst.items():
+        name = columns[named].name if is_whole(named, 0) and named < len(columns) else named
+        if name not in place:
+            raise ValueError(f"monotonic_cst names the column {name!r}, which is not in the table")
+        if direction not in (1, -1, 0):
+            raise ValueError(f"monotonic_cst is {direction!r} for column {name!r}; give 1 (rising), -1 (falling) or 0")
+        if direction and columns[place[name]].is_categorical:
+            raise ValueError(f"monotonic_cst names the column {name!r}, whose categories have no order; leave it out")
+        directions[place[name]] = direction
+    return directions
+
+
+def check_directions(directions: np.ndarray, target: Target) -> None:
+    """Refuse constraints for more than two classes, of which none rises or falls."""
+    n_classes = len(target.classes)
+    if directions.any() and target.is_classes and n_classes != 2:
+        raise ValueError(f"monotonic_cst needs a number or two classes to rise or fall, but y has {n_classes} classes")
+
+
+def check_constrained(plan: Plan, smoothing: tuple[str, float] | None) -> None:
+    """Refuse what would break the order of the predictions of a single tree."""
+    if plan.strategy.spreads or plan.strategy.code == SURROGATE or plan.strategy.name == "model":
+        raise ValueError(
+            f"monotonic_cst needs missing values that go to one branch, but missing is {plan.missing!r}; use 'learned'"
+        )
+    if smoothing is not None:
+        raise ValueError(
+            "monotonic_cst needs class shares as they are, but smoothing changes small leaves more; set smoothing=None"
+        )
