@@ -251,6 +251,16 @@ def test_an_unfitted_model_and_an_empty_background_get_one_sentence() -> None:
         shap_values(model, table, background={name: [] for name in table})
 
 
+@pytest.mark.parametrize("learner", [DecisionTreeClassifier(max_depth=3), RandomForestClassifier(n_estimators=3)])
+def test_several_targets_have_an_output_each(learner: Any) -> None:
+    draw = np.random.default_rng(3)
+    X = draw.normal(size=(60, 3))
+    Y = np.column_stack([X[:, 0] > 0, np.digitize(X[:, 1], [-0.5, 0.5])])
+    found = shap_values(learner.fit(X, Y), X)
+    np.testing.assert_allclose(found.predictions, np.hstack(learner.predict_proba(X)), atol=1e-12)
+    assert found.output_names == ("y0 = 0", "y0 = 1", "y1 = 0", "y1 = 1", "y1 = 2")
+
+
 def test_a_single_leaf_gives_its_value_to_no_column() -> None:
     found = shap_values(DecisionTreeRegressor().fit([[1], [2]], [5, 5]), [[1], [9]])
     assert found.values.tolist() == [[0.0], [0.0]]

@@ -16,7 +16,7 @@ from treewright.estimators.meta.bagging import BaggingLearner
 from treewright.estimators.single.base import TreeLearner
 from treewright.insight.shapley.paths import PathTree, path_of_tree, paths_of_forest
 from treewright.tree.forest import Forest
-from treewright.tree.tree import Tree
+from treewright.tree.tree import Target, Tree
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,12 +79,25 @@ def _as_read(values: np.ndarray) -> np.ndarray:
 
 
 def _outputs_of(model: Any) -> list[int]:
-    """The output of a tree for each output of the model: the classes in the order of `classes_`, or one number."""
+    """The output of a tree for each output of the model: the classes in the order of `classes_`, or one number.
+
+    Several targets have their outputs one after the other, as they are declared.
+    """
+    target: Target = model._target()
+    if target.outputs:
+        return list(range(target.width))
     return model._labels_of_classes().tolist() if is_classifier(model) else [0]
 
 
 def _output_names(model: Any) -> list[Any]:
-    return model.classes_.tolist() if is_classifier(model) else [model._target().name]
+    target: Target = model._target()
+    if target.outputs:
+        return [
+            name
+            for one in target.outputs
+            for name in ([f"{one.name} = {each}" for each in one.classes] if one.is_classes else [one.name])
+        ]
+    return model.classes_.tolist() if is_classifier(model) else [target.name]
 
 
 def _of_single(model: Any) -> SumOfTrees:

@@ -68,6 +68,10 @@ def work_out(
     if isinstance(model, type) or not hasattr(model, "fit"):
         raise TypeError(f"trace needs a fitted model of treewright, not {_describe(model)}")
     check_is_fitted(model)
+    if getattr(model, "n_outputs_", 1) > 1:
+        raise ValueError(
+            f"the model predicts {model.n_outputs_} targets, and a trace shows one; fit a model to one column of y"
+        )
     if isinstance(model, TreeLearner):
         return _of_tree(model, X, y, sample_weight, row, max_depth, max_thresholds)
     if row is not None:
