@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from treewright.insight.importances import permutation_importance
     from treewright.insight.shapley import ShapValues, shap_values
     from treewright.insight.task import infer_task
+    from treewright.ship import ModelFileError, describe_file, load, save
     from treewright.show.trace import trace
     from treewright.table import read_table
 
@@ -83,6 +84,7 @@ __all__ = [
     "GradientBoostingClassifier",
     "GradientBoostingRegressor",
     "ID3Classifier",
+    "ModelFileError",
     "ObliviousTreeClassifier",
     "ObliviousTreeRegressor",
     "OneRClassifier",
@@ -104,12 +106,15 @@ __all__ = [
     "cross_validate_ccp_alpha",
     "cross_validate_score",
     "datasets",
+    "describe_file",
     "diversity",
     "infer_task",
+    "load",
     "measures",
     "permutation_importance",
     "prune",
     "read_table",
+    "save",
     "shap_values",
     "show",
     "summarise_columns",
@@ -156,11 +161,15 @@ _MODULES = {
     "cost_complexity_path": "treewright.estimators.single.pruning",
     "cross_validate_ccp_alpha": "treewright.estimators.single.pruning",
     "cross_validate_score": "treewright.insight.cross_validation",
+    "ModelFileError": "treewright.ship",
+    "describe_file": "treewright.ship",
     "diversity": "treewright.insight.diversity",
     "infer_task": "treewright.insight.task",
+    "load": "treewright.ship",
     "permutation_importance": "treewright.insight.importances",
     "prune": "treewright.estimators.single.pruning",
     "read_table": "treewright.table",
+    "save": "treewright.ship",
     "shap_values": "treewright.insight.shapley",
     "summarise_columns": "treewright.insight.columns",
     "trace": "treewright.show.trace",

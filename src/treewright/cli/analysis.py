@@ -98,7 +98,9 @@ def fit_all(prepared: PreparedFit) -> Any:
     draws_rows = parameters.get("bootstrap", parameters.get("replace", False))
     if "oob_score" in parameters and draws_rows and len(prepared.X) >= ROWS_TO_LEAVE_OUT:
         learner.set_params(oob_score=True)
-    with as_user_errors():
+    with as_user_errors(), warnings.catch_warnings():
+        # The user asked for few trees, not for their out-of-bag score, which is printed with the number of trees.
+        warnings.filterwarnings("ignore", message=r".*out of bag (in|for) no ")
         return learner.fit(prepared.X, prepared.y)
 
 
