@@ -15,6 +15,8 @@ from treewright.cli.datasets import datasets
 from treewright.cli.demo import demo
 from treewright.cli.errors import Interrupted, exit_code_of, wants_traceback
 from treewright.cli.fit import fit
+from treewright.cli.info import info
+from treewright.cli.predict import predict
 from treewright.cli.trace import trace
 
 
@@ -53,6 +55,8 @@ app = typer.Typer(
     invoke_without_command=True,
 )
 app.command()(fit)
+app.command()(predict)
+app.command()(info)
 app.command()(trace)
 app.command()(demo)
 app.command()(datasets)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from treewright.cli import options
-from treewright.cli.errors import UserError, as_user_errors, choose
+from treewright.cli.errors import UserError, as_user_errors, choose, print_message
 from treewright.insight.task import Task
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ def fit(
     rules: options.RulesOption = False,
     max_depth_shown: options.MaxDepthShownOption = None,
     whole: options.WholeOption = False,
+    out: options.OutOption = None,
     json: options.JsonOption = False,
 ) -> None:
     """Fit a model to a table; print the kind of each column, the score of the model, and the model."""
@@ -48,9 +49,19 @@ def fit(
         option = "--rules" if rules else "--max-depth-shown"
         raise UserError(f"{option} shows a single tree, and model {prepared.model!r} is made of many; leave it out")
     if json:
-        _print_json(table, prepared, seed=seed, with_rules=rules)
-        return
-    _print_report(table, prepared, with_rules=rules, max_depth_shown=max_depth_shown, whole=whole)
+        fitted = _print_json(table, prepared, seed=seed, with_rules=rules)
+    else:
+        fitted = _print_report(table, prepared, with_rules=rules, max_depth_shown=max_depth_shown, whole=whole)
+    if out is not None:
+        _write_model(fitted, out)
+
+
+def _write_model(fitted: Any, out: Path) -> None:
+    from treewright.ship import save
+
+    with as_user_errors():
+        save(fitted, out)
+    print_message(f"wrote the model to {out}")
 
 
 def open_fit(given: Mapping[str, Any]) -> tuple[Frame, FitOptions]:
@@ -115,7 +126,8 @@ def _require_target(table: str, frame: Frame) -> str:
 
 def _print_report(
     table: str, prepared: PreparedFit, *, with_rules: bool, max_depth_shown: int | None, whole: bool
-) -> None:
+) -> Any:
+    """Print the report of a fit; returns the model."""
     from treewright.cli.analysis import fit_all, validate
     from treewright.cli.report import Report, progress_bar
 
@@ -142,7 +154,7 @@ def _print_report(
         report.heading(f"The ensemble fitted on all {_rows(len(prepared.X))}")
         report.blank()
         report.ensemble(fitted, whole=whole)
-        return
+        return fitted
     report.heading(f"The tree fitted on all {_rows(len(prepared.X))}")
     report.blank()
     report.tree(fitted.tree_, max_depth=max_depth_shown, whole=whole)
@@ -151,6 +163,7 @@ def _print_report(
         report.heading("One rule per leaf")
         report.blank()
         report.rules(fitted.rules(), whole=whole)
+    return fitted
 
 
 def is_ensemble(learner: Any) -> bool:
@@ -171,7 +184,8 @@ def task_sentence(prepared: PreparedFit) -> str:
     return f"{task} Model: {prepared.model} ({learner})."
 
 
-def _print_json(table: str, prepared: PreparedFit, *, seed: int, with_rules: bool) -> None:
+def _print_json(table: str, prepared: PreparedFit, *, seed: int, with_rules: bool) -> Any:
+    """Print all results as one object; returns the model."""
     import json
 
     from treewright.cli.analysis import fit_all, validate
@@ -186,6 +200,7 @@ def _print_json(table: str, prepared: PreparedFit, *, seed: int, with_rules: boo
         raise UserError(
             f"the tree is {fitted.tree_.depth} levels deep, too deep to nest in JSON; limit it with --max-depth"
         ) from None
+    return fitted
 
 
 def describe(prepared: PreparedFit, found: CrossValidation, fitted: Any) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -94,6 +95,7 @@ SeedOption = Annotated[
     int, typer.Option(min=0, max=2**32 - 1, help="Seed of the folds and of random trees.", rich_help_panel=CHECK)
 ]
 
+OutOption = Annotated[Path | None, typer.Option(help="The file to write the fitted model to.", rich_help_panel=OUTPUT)]
 RulesOption = Annotated[bool, typer.Option("--rules", help="Also print one rule per leaf.", rich_help_panel=OUTPUT)]
 MaxDepthShownOption = Annotated[
     int | None, typer.Option(min=0, help="Print this many levels of the tree.", rich_help_panel=OUTPUT)
