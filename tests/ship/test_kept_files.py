@@ -63,7 +63,8 @@ def write_missing_files() -> None:
         "weight": [None if draw.random() < 0.1 else round(float(x)) for x in draw.uniform(0, 40, n)],
     }
     numbers = [
-        (size or 0) + 2 * (colour == "red") + (weight or 0) / 20 for size, colour, weight in zip(*table.values())
+        (size or 0) + 2 * (colour == "red") + (weight or 0) / 20
+        for size, colour, weight in zip(*table.values(), strict=True)
     ]
     classes = [("low", "middle", "high")[int(np.digitize(one, [3, 5]))] for one in numbers]
     expected = kept()
