@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from treewright.insight.shapley import ShapValues, shap_values
     from treewright.insight.task import infer_task
     from treewright.ship import ModelFileError, describe_file, load, save
+    from treewright.ship.exports import export
     from treewright.show.trace import trace
     from treewright.table import read_table
 
@@ -108,6 +109,7 @@ __all__ = [
     "datasets",
     "describe_file",
     "diversity",
+    "export",
     "infer_task",
     "load",
     "measures",
@@ -164,6 +166,7 @@ _MODULES = {
     "ModelFileError": "treewright.ship",
     "describe_file": "treewright.ship",
     "diversity": "treewright.insight.diversity",
+    "export": "treewright.ship.exports",
     "infer_task": "treewright.insight.task",
     "load": "treewright.ship",
     "permutation_importance": "treewright.insight.importances",

@@ -66,6 +66,18 @@ def test_info_shows_what_a_file_contains(run: Runner, tmp_path: Path) -> None:
     assert json.loads(run("info", model, "--json").out)["learner"] == "ID3Classifier"
 
 
+def test_a_model_file_becomes_source_code(run: Runner, tmp_path: Path) -> None:
+    model, code = str(tmp_path / "iris.tw"), tmp_path / "iris.py"
+    run("fit", "iris", "-m", "cart", "--max-depth", "2", "--folds", "2", "--out", model)
+    assert run("export", model, "--to", "sql").out.startswith("SELECT")
+    assert run("export", model, "--to", "python", "--out", str(code)).code == 0
+    module: dict[str, Any] = {}
+    exec(code.read_text(encoding="utf-8"), module)
+    iris = datasets.load_iris().X
+    rows = [{name: iris[name][k] for name in iris.columns} for k in range(0, 150, 10)]
+    assert [module["predict"](row) for row in rows] == load(model).predict(iris)[::10].tolist()
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
@@ -73,6 +85,7 @@ def test_info_shows_what_a_file_contains(run: Runner, tmp_path: Path) -> None:
         (("info", "{table}"), "the file is cut off, or it is no model file"),
         (("predict", "{model}", "weather"), "column"),
         (("predict", "{model}", "iris", "--out", "x.docx"), "give a file that ends in .csv or .parquet"),
+        (("export", "{model}", "--to", "cobol"), "'cobol' is not one of"),
         (("predict", "{model}", "iris", "--proba"), "--proba needs a model of classes"),
     ],
 )

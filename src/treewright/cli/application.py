@@ -14,6 +14,7 @@ import treewright
 from treewright.cli.datasets import datasets
 from treewright.cli.demo import demo
 from treewright.cli.errors import Interrupted, exit_code_of, wants_traceback
+from treewright.cli.export import export
 from treewright.cli.fit import fit
 from treewright.cli.info import info
 from treewright.cli.predict import predict
@@ -57,6 +58,7 @@ app = typer.Typer(
 app.command()(fit)
 app.command()(predict)
 app.command()(info)
+app.command()(export)
 app.command()(trace)
 app.command()(demo)
 app.command()(datasets)

@@ -211,6 +211,15 @@ class Forest:
         found[leaves] = nodes - self.node_start[tree]
         return found
 
+    def leaf_outputs(self) -> np.ndarray:
+        """Return what each leaf predicts: the share of the second of two classes, a number, or the class shares."""
+        if not len(self.leaf_end):
+            return self.leaf_value[:, None]
+        shares = np.zeros((len(self.leaf_end), len(self.target.classes)))
+        leaves = np.repeat(np.arange(len(self.leaf_end)), np.diff(self.leaf_end, prepend=0))
+        shares[leaves, self.entry_class] = self.entry_share
+        return shares
+
     def predictions(
         self, codes: np.ndarray, *, majority: bool = False, bags: np.ndarray | None = None, n_jobs: int | None = None
     ) -> np.ndarray:

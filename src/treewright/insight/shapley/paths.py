@@ -104,7 +104,7 @@ def paths_of_forest(forest: Forest) -> list[PathTree]:
     leaves = forest.leaf_start[tree[leaf]] + child[leaf]
     weight, value = np.zeros(len(words)), np.zeros((len(words), forest.packed.n_outputs))
     weight[leaf] = forest.leaf_weight[leaves]
-    value[leaf] = _leaf_values(forest)[leaves]
+    value[leaf] = forest.leaf_outputs()[leaves]
     found = []
     for number in range(len(forest)):
         nodes = slice(forest.node_start[number], forest.node_start[number + 1])
@@ -129,16 +129,6 @@ def _path_of_codes(
         return passed
 
     return _in_preorder(parent, column, _ratios(parent, weight, len(parent)), value, fractions, ordered, is_sorted=True)
-
-
-def _leaf_values(forest: Forest) -> np.ndarray:
-    """What each leaf predicts: the share of the second of two classes or a number; or the shares of all classes."""
-    if not len(forest.leaf_end):
-        return forest.leaf_value[:, None]
-    shares = np.zeros((len(forest.leaf_end), len(forest.target.classes)))
-    lines = np.repeat(np.arange(len(forest.leaf_end)), np.diff(forest.leaf_end, prepend=0))
-    shares[lines, forest.entry_class] = forest.entry_share
-    return shares
 
 
 def _codes_of_first_side(forest: Forest, inner: np.ndarray) -> np.ndarray:
