@@ -57,6 +57,11 @@ def _read_numbers(words: Sequence[str | None], known: Sequence[str]) -> np.ndarr
     return array
 
 
+def spells_date(word: str) -> bool:
+    """Whether a word begins like a date by ISO 8601."""
+    return _DATE.match(word) is not None
+
+
 def read_dates(words: Sequence[str | None], known: Sequence[str]) -> np.ndarray | None:
     """Dates or moments, if every known word spells one by ISO 8601; moments with an offset become UTC."""
     if not all(map(_DATE.match, known)):

@@ -6,10 +6,14 @@ import csv
 import io
 
 from treewright.table.plain_frame import Frame
+from treewright.table.readers.fast_delimited import read_columns
 from treewright.table.readers.names import check_names
 from treewright.table.spelling import read_spelling
 
 _DELIMITERS = (",", ";", "\t")
+
+# The part of a file that shows which delimiter its header has.
+MOST_HEADER = 1 << 20
 
 
 def read_csv(text: str) -> Frame:
@@ -27,7 +31,8 @@ def read_tsv(text: str) -> Frame:
 
 
 def _width_of_header(text: str, delimiter: str) -> int:
-    return len(next(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), []))
+    # A header rarely has a line break; the first lines are enough to see its width.
+    return len(next(csv.reader(io.StringIO(text[:MOST_HEADER], newline=""), delimiter=delimiter), []))
 
 
 def _read_delimited(text: str, delimiter: str) -> Frame:
@@ -35,6 +40,9 @@ def _read_delimited(text: str, delimiter: str) -> Frame:
     try:
         names = [name.strip() for name in next(row for row in reader if row)]
         check_names(names)
+        found = read_columns(text, delimiter, names)
+        if found is not None:
+            return Frame(found)
         rows = []
         for row in reader:
             if not row:

@@ -1,0 +1,76 @@
+"""Large CSV files read by pyarrow have the same columns as by the general reader."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from properties import examples
+from treewright.table.readers import fast_delimited
+from treewright.table.readers.delimited import read_csv
+
+pytest.importorskip("pyarrow")
+
+CELLS = st.one_of(
+    st.sampled_from(["", "NA", "?", "null", "NaN", "inf", "1_000", "+5", " 7 ", "-3", "1e5", ".5", "1.", "0x1F"]),
+    st.sampled_from(["2024-05-01", "2024-13-01", "2024-05-01T10:00", "2024-05-01T10:00:00Z", "true", "é", "\u0663"]),
+    st.integers(-(10**18), 10**18).map(str),
+    st.floats(allow_nan=False).map(repr),
+    st.text(alphabet="ab ;'-\u00a0", max_size=4),
+)
+
+
+def assert_same(text: str, monkeypatch: Any) -> None:
+    monkeypatch.setattr(fast_delimited, "LEAST_TEXT", 10**9)
+    slow, problem = read_or_message(text)
+    monkeypatch.setattr(fast_delimited, "LEAST_TEXT", 0)
+    fast, other = read_or_message(text)
+    assert problem == other
+    assert slow.keys() == fast.keys()
+    for name in slow:
+        assert slow[name].dtype == fast[name].dtype
+        np.testing.assert_array_equal(slow[name], fast[name])
+
+
+def read_or_message(text: str) -> tuple[dict[str, np.ndarray], str]:
+    try:
+        return dict(read_csv(text)), ""
+    except ValueError as error:
+        return {}, str(error)
+
+
+@pytest.mark.parametrize("kind", ["any", "numbers", "whole", "text"])
+def test_any_cells_are_read_as_by_the_general_reader(monkeypatch: Any, kind: str) -> None:
+    kinds = {
+        "any": CELLS,
+        "numbers": st.one_of(st.just("NA"), st.floats(allow_nan=False, allow_infinity=False).map(repr)),
+        "whole": st.integers(-(2**60), 2**60).map(str),
+        "text": st.sampled_from(["red", " red", "blue", "NA", ""]),
+    }
+
+    @examples(60)
+    @given(st.lists(st.tuples(kinds[kind], CELLS), min_size=1, max_size=12))
+    def check(rows: list[tuple[str, str]]) -> None:
+        assert_same("a,b\n" + "".join(f"{a},{b}\n" for a, b in rows), monkeypatch)
+
+    check()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n\na;b\n1;x\n\n2;y\n",
+        "a,b\r\n1,2\r\n3,4",
+        "a,b\n1,2\n3\n",
+        'a,b\n1,"x, y"\n2,z\n',
+        "a,b\n1,  padded  \n",
+        "a\n\n1\n",
+        "a,b\n",
+    ],
+)
+def test_lines_of_all_kinds_are_read_as_by_the_general_reader(monkeypatch: Any, text: str) -> None:
+    assert_same(text, monkeypatch)
