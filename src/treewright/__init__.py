@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from treewright.insight.columns import summarise_columns
     from treewright.insight.cross_validation import cross_validate_score
     from treewright.insight.diversity import diversity
+    from treewright.insight.evaluation import evaluate
     from treewright.insight.importances import permutation_importance
     from treewright.insight.shapley import ShapValues, shap_values
     from treewright.insight.task import infer_task
@@ -109,6 +110,7 @@ __all__ = [
     "datasets",
     "describe_file",
     "diversity",
+    "evaluate",
     "export",
     "infer_task",
     "load",
@@ -166,6 +168,7 @@ _MODULES = {
     "ModelFileError": "treewright.ship",
     "describe_file": "treewright.ship",
     "diversity": "treewright.insight.diversity",
+    "evaluate": "treewright.insight.evaluation",
     "export": "treewright.ship.exports",
     "infer_task": "treewright.insight.task",
     "load": "treewright.ship",

@@ -66,6 +66,17 @@ def test_info_shows_what_a_file_contains(run: Runner, tmp_path: Path) -> None:
     assert json.loads(run("info", model, "--json").out)["learner"] == "ID3Classifier"
 
 
+def test_a_model_file_is_scored_on_a_table(run: Runner, tmp_path: Path) -> None:
+    model = str(tmp_path / "iris.tw")
+    run("fit", "iris", "--max-depth", "2", "--folds", "2", "--out", model)
+    iris = datasets.load_iris()
+    correct = np.mean(load(model).predict(iris.X) == iris.y)
+    assert json.loads(run("evaluate", model, "iris", "--json").out)["score"] == correct
+    printed = run("evaluate", model, "iris").out
+    assert "log loss" in printed
+    assert "is / predicted as" in printed
+
+
 def test_a_model_file_becomes_source_code(run: Runner, tmp_path: Path) -> None:
     model, code = str(tmp_path / "iris.tw"), tmp_path / "iris.py"
     run("fit", "iris", "-m", "cart", "--max-depth", "2", "--folds", "2", "--out", model)

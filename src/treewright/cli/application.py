@@ -14,6 +14,7 @@ import treewright
 from treewright.cli.datasets import datasets
 from treewright.cli.demo import demo
 from treewright.cli.errors import Interrupted, exit_code_of, wants_traceback
+from treewright.cli.evaluate import evaluate
 from treewright.cli.export import export
 from treewright.cli.fit import fit
 from treewright.cli.info import info
@@ -57,6 +58,7 @@ app = typer.Typer(
 )
 app.command()(fit)
 app.command()(predict)
+app.command()(evaluate)
 app.command()(info)
 app.command()(export)
 app.command()(trace)
