@@ -37,10 +37,11 @@ def kill_while_saving(path: Path, times: int) -> None:
         assert load(path).predict([[0.5]]).shape == (1,)
 
 
+@pytest.mark.slow
 def test_a_killed_process_leaves_a_file_that_loads(tmp_path: Path) -> None:
     path = tmp_path / "model.tw"
     save(DecisionTreeRegressor().fit([[0.0], [1.0]], [0.0, 1.0]), path)
-    kill_while_saving(path, 3)
+    kill_while_saving(path, 2)
 
 
 @pytest.mark.soak
