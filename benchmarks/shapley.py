@@ -96,7 +96,9 @@ def compare_boosting(n_rows: int, rounds: int) -> None:
         {"treewright": pairs, "XGBoost pred_interactions": least},
         [
             Contestant("treewright", lambda: shap_values(ours, X[:pairs], interactions=True, n_jobs=THREADS)),
-            Contestant("XGBoost pred_interactions", lambda: of_xgboost.predict(matrix_of_pairs, pred_interactions=True)),
+            Contestant(
+                "XGBoost pred_interactions", lambda: of_xgboost.predict(matrix_of_pairs, pred_interactions=True)
+            ),
         ],
         1,
     )

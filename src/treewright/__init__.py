@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from treewright.insight.importances import permutation_importance
     from treewright.insight.shapley import ShapValues, shap_values
     from treewright.insight.task import infer_task
+    from treewright.show.picture import TreePicture, plot_tree
     from treewright.show.trace import trace
     from treewright.table import read_table
 
@@ -96,6 +97,7 @@ __all__ = [
     "StackingClassifier",
     "StackingRegressor",
     "TablePreparer",
+    "TreePicture",
     "VotingClassifier",
     "VotingRegressor",
     "__version__",
@@ -108,6 +110,7 @@ __all__ = [
     "infer_task",
     "measures",
     "permutation_importance",
+    "plot_tree",
     "prune",
     "read_table",
     "shap_values",
@@ -150,6 +153,7 @@ _MODULES = {
     "StackingClassifier": "treewright.estimators.meta",
     "StackingRegressor": "treewright.estimators.meta",
     "TablePreparer": "treewright.estimators.meta",
+    "TreePicture": "treewright.show.picture",
     "VotingClassifier": "treewright.estimators.meta",
     "VotingRegressor": "treewright.estimators.meta",
     "complexity_table": "treewright.estimators.single.pruning",
@@ -159,6 +163,7 @@ _MODULES = {
     "diversity": "treewright.insight.diversity",
     "infer_task": "treewright.insight.task",
     "permutation_importance": "treewright.insight.importances",
+    "plot_tree": "treewright.show.picture",
     "prune": "treewright.estimators.single.pruning",
     "read_table": "treewright.table",
     "shap_values": "treewright.insight.shapley",
