@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from treewright.show import show
 
 if TYPE_CHECKING:
-    from treewright import datasets, measures
+    from treewright import datasets, measures, plots
     from treewright.estimators.boosting import GradientBoostingClassifier, GradientBoostingRegressor
     from treewright.estimators.forest import (
         ExtraTreesClassifier,
@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from treewright.insight.shapley import ShapValues, shap_values
     from treewright.insight.task import infer_task
     from treewright.show.picture import TreePicture, plot_tree
+    from treewright.show.plots import plot_boundary
     from treewright.show.trace import trace
     from treewright.table import read_table
 
@@ -110,7 +111,9 @@ __all__ = [
     "infer_task",
     "measures",
     "permutation_importance",
+    "plot_boundary",
     "plot_tree",
+    "plots",
     "prune",
     "read_table",
     "shap_values",
@@ -163,6 +166,7 @@ _MODULES = {
     "diversity": "treewright.insight.diversity",
     "infer_task": "treewright.insight.task",
     "permutation_importance": "treewright.insight.importances",
+    "plot_boundary": "treewright.show.plots",
     "plot_tree": "treewright.show.picture",
     "prune": "treewright.estimators.single.pruning",
     "read_table": "treewright.table",
@@ -176,7 +180,7 @@ def __getattr__(name: str) -> Any:
     """Load a public name when it is first asked for: scikit-learn takes a second to import."""
     if name not in __all__:
         raise AttributeError(f"module 'treewright' has no attribute {name!r}")
-    if name in ("datasets", "measures"):
+    if name in ("datasets", "measures", "plots"):
         return import_module(f"treewright.{name}")
     found = getattr(import_module(_MODULES[name]), name)
     globals()[name] = found

@@ -15,6 +15,7 @@ from treewright.cli.datasets import datasets
 from treewright.cli.demo import demo
 from treewright.cli.errors import Interrupted, exit_code_of, wants_traceback
 from treewright.cli.fit import fit
+from treewright.cli.plot import plot
 from treewright.cli.trace import trace
 
 
@@ -54,6 +55,7 @@ app = typer.Typer(
 )
 app.command()(fit)
 app.command()(trace)
+app.command()(plot)
 app.command()(demo)
 app.command()(datasets)
 

@@ -219,6 +219,9 @@ def _pick(model: Any, place: int) -> tuple[Tree, Any]:
     if place >= len(members):
         raise ValueError(f"tree is {place}, and this {type(model).__name__} has the trees 0 to {len(members) - 1}")
     member = members[place]
+    if not isinstance(member, Tree) and not isinstance(getattr(member, "tree_", None), Tree):
+        kind = type(member).__name__
+        raise TypeError(f"member {place} of this {type(model).__name__} is a {kind}, which has no tree to draw")
     return tree_of(member), model if isinstance(member, Tree) else member
 
 

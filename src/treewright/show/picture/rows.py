@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from treewright.table import read_like
+from treewright.table import read_classes, read_like, read_numbers
 from treewright.tree import SplitKind, Tree
 from treewright.tree.descent import descend_rows, impute
 
@@ -106,13 +106,15 @@ def _read_target(tree: Tree, y: Any, n_rows: int) -> np.ndarray | None:
     """The target as labels of the tree or as numbers; None for several targets."""
     if tree.target.outputs:
         return None
-    given = np.asarray(y)
-    if len(given) != n_rows:
-        raise ValueError(f"X has {n_rows} rows, but y has {len(given)} values; give one target value per row")
     if not tree.target.is_classes:
-        return given.astype(np.float64)
-    label_of = {str(name): label for label, name in enumerate(tree.target.classes)}
-    unknown = next((value for value in given.tolist() if str(value) not in label_of), None)
-    if unknown is not None:
-        raise ValueError(f"y has the class {unknown!r}, which the tree was not grown with")
-    return np.array([label_of[str(value)] for value in given.tolist()], dtype=np.int64)
+        targets = read_numbers(y)
+    else:
+        codes, classes = read_classes(y)
+        label_of = {str(name): label for label, name in enumerate(tree.target.classes)}
+        unknown = next((value for value in classes.tolist() if str(value) not in label_of), None)
+        if unknown is not None:
+            raise ValueError(f"y has the class {unknown!r}, which the tree was not grown with")
+        targets = np.array([label_of[str(value)] for value in classes.tolist()], dtype=np.int64)[codes]
+    if len(targets) != n_rows:
+        raise ValueError(f"X has {n_rows} rows, but y has {len(targets)} values; give one target value per row")
+    return targets
