@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from treewright.show.picture.boxes import MARGIN, draw_bar, shade
-from treewright.show.picture.colours import INK, LINE, MUTED, PAPER
+from treewright.show.picture.colours import INK, LINE, PAPER
 from treewright.show.picture.legend import draw_legend, legend_size
 from treewright.show.picture.scene import Box, Scene, Shape, Words
 from treewright.show.picture.view import NodeView, TreeView
@@ -80,5 +80,5 @@ def _draw_node(view: TreeView, node: NodeView, left: float, top: float, width: f
         text = node.title
     if tall >= TALL and letters >= min(4, len(text)):
         text = shorten(text, letters)
-        dark = view.palette is None and not view.tree.target.outputs and view.place(node.index) > 0.45
-        yield Words(left + width / 2, top + 15.0, text, SIZE, PAPER if dark else MUTED, title=node.description)
+        dark = view.palette is None and not view.tree.target.outputs and view.place(node.index) > 0.5
+        yield Words(left + width / 2, top + 15.0, text, SIZE, PAPER if dark else INK, title=node.description)
