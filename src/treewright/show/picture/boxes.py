@@ -49,10 +49,15 @@ def draw_boxes(view: TreeView) -> Scene:
 def _size(view: TreeView, node: NodeView) -> tuple[float, float]:
     """Width and height of a node with the words of its branch."""
     texts = [width_of(node.title, TITLE) * 1.05, *(width_of(line, TEXT) for line in node.lines)]
-    width = max(LEAST_WIDTH, max(texts) + 2 * PADDING, width_of(node.branch, TEXT) + 4.0)
+    width = max(LEAST_WIDTH, max(texts) + 2 * PADDING, width_of(_branch_words(node), TEXT) + 4.0)
     height = 2 * PADDING + LINE_HEIGHT * (1 + len(node.lines)) + (BAR + 4.0 if _has_bar(view.tree) else 0.0)
     height += HISTOGRAM + 14.0 if node.index in view.histograms else 0.0
     return max(width, 120.0) if node.index in view.histograms else width, height + (BRANCH_HEIGHT if node.branch else 0)
+
+
+def _branch_words(node: NodeView) -> str:
+    """The words of a branch, and the fraction of the row that follows it if the row is divided."""
+    return node.branch + (f" ({node.path:.0%})" if 0.0 < node.path < 0.995 else "")
 
 
 def _has_bar(tree: Tree) -> bool:
@@ -70,12 +75,12 @@ def _draw_node(view: TreeView, node: NodeView, left: float, top: float, width: f
     middle = left + width / 2.0
     on_path = view.follows and node.path > 0.0
     if node.branch:
-        share = f" ({node.path:.0%})" if 0.0 < node.path < 0.995 else ""
+        words = _branch_words(node)
         colour = INK if on_path or not view.follows else MUTED
         # Over a strip of paper, so that thick branches do not cross the words.
-        wide = width_of(node.branch + share, TEXT)
+        wide = width_of(words, TEXT)
         yield Box(middle - wide / 2 - 2, top + 1, wide + 4, BRANCH_HEIGHT - 3, PAPER)
-        yield Words(middle, top + 13, node.branch + share, TEXT, colour, bold=on_path, title=node.branch_title)
+        yield Words(middle, top + 13, words, TEXT, colour, bold=on_path, title=node.branch_title)
         top, height = top + BRANCH_HEIGHT, height - BRANCH_HEIGHT
     outline, line = (INK, 3.0) if on_path else (LINE, 1.0)
     radius = 9.0 if node.is_leaf else 3.0

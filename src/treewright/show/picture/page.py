@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from treewright.show.picture.colours import OKABE_ITO, OTHERS
+from treewright.show.picture.colours import OKABE_ITO, choose_palette
 from treewright.show.picture.rows import Histogram
 from treewright.show.picture.words import clean, write_value
 from treewright.table.column import Column
@@ -21,7 +21,7 @@ from treewright.tree.imputation import Imputation
 TEMPLATES = Path(__file__).parents[1] / "templates"
 
 # Up to this number of classes each node has the weights of all; above, those of its heaviest classes.
-MOST_CLASSES = 8
+MOST_CLASSES = len(OKABE_ITO)
 HEAVIEST = 6
 # Nodes that are visible at first.
 VISIBLE_AT_FIRST = 60
@@ -133,7 +133,7 @@ def _describe_predictions(tree: Tree) -> dict[str, Any]:
     costs = tree.misclassification_costs
     return {
         "classes": [clean(str(name)) for name in classes],
-        "colours": [OKABE_ITO[k] if k < len(OKABE_ITO) else OTHERS for k in range(min(len(classes), MOST_CLASSES))],
+        "colours": {str(label): OKABE_ITO[k] for k, label in enumerate(choose_palette(tree.distribution[0]).shown)},
         "dense": len(classes) <= MOST_CLASSES,
         "weights": weights,
         "label": [label_of[node.prediction] for node in nodes],

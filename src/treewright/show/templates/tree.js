@@ -16,6 +16,7 @@ function cutText(text, most) { const t = [...String(text)]; return t.length <= m
 function isolate(text) { return '\u2068' + text + '\u2069'; }
 function count(x) { return String(+x.toFixed(2)); }
 function number(x) { const exact = String(x); return exact.replace(/\D/g, '').length <= 12 ? exact : String(+x.toPrecision(7)); }
+function rowsText(v) { return count(D.weight[v]) + (D.weight[v] === 1 ? ' row' : ' rows'); }
 function isLeaf(v) { return D.n[v] === 0 || pruned[v] === 1; }
 function percent(x) { return (100 * x).toFixed(x < 0.1 ? 2 : 1) + '%'; }
 
@@ -48,14 +49,14 @@ function prediction(v) {
 function title(v) { return isLeaf(v) ? prediction(v) : D.columns[D.column[v]][0]; }
 function sentence(v) {
   const above = parent[v] < 0 ? '' : D.columns[D.column[parent[v]]][0] + ' ';
-  return above + branch(v, 20) + ': ' + (isLeaf(v) ? 'predicts ' : 'splits by ') + title(v) + ', ' + count(D.weight[v]) + ' rows';
+  return above + branch(v, 20) + ': ' + (isLeaf(v) ? 'predicts ' : 'splits by ') + title(v) + ', ' + rowsText(v);
 }
 function weightsOf(v) {
   if (D.dense) return D.weights[v].map((w, k) => [k, w]);
   const pairs = []; for (let k = 0; k < D.weights[v].length; k += 2) pairs.push([D.weights[v][k], D.weights[v][k + 1]]);
   return pairs;
 }
-function colour(label) { return D.dense && D.colours[label] || ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#56b4e9', '#d55e00', '#f0e442'][label % 7]; }
+function colour(label) { return D.colours[label] || '#a3a9b0'; }
 
 function openFirst() {
   let shown = 1, level = [0];
@@ -133,7 +134,7 @@ function draw(message) {
     const inner = D.n[v] > 0 && !pruned[v], left = x.get(v), top = y.get(v);
     const names = [way.has(v) ? 'way' : '', found.has(v) ? 'found' : '', pruned[v] ? 'pruned' : ''].filter(Boolean).join(' ');
     const expanded = inner ? ` aria-expanded="${open[v] ? 'true' : 'false'}"` : '';
-    const rows = count(D.weight[v]) + ' rows';
+    const rows = rowsText(v);
     parts.push(`<g role="treeitem" id="n${v}" data-node="${v}" class="${names}" tabindex="${v === current ? 0 : -1}" aria-level="${depth[v] + 1}"${expanded} aria-label="${escape(sentence(v))}">` +
       `<title>${escape(sentence(v))}</title><rect class="box" x="${left}" y="${top}" width="${WIDE}" height="${TALL}" rx="${inner ? 3 : 9}"/>` +
       `<text class="s" x="${left + 6}" y="${top + 14}">${escape(cutText(branch(v, 4), 30))}</text>` +
@@ -171,11 +172,11 @@ function details(v) {
   const path = [];
   for (let u = v; parent[u] >= 0; u = parent[u]) path.unshift(D.columns[D.column[parent[u]]][0] + ' ' + branch(u, 20));
   const line = (name, value) => `<tr><th scope="row">${name}</th><td>${value}</td></tr>`;
-  let html = path.length ? `<p class="hint">${path.slice(-8).map(escape).join('<br>')}</p>` : '';
-  html += '<table>' + line('Prediction', `<bdi>${escape(prediction(v))}</bdi>`) + line('Rows', `${count(D.weight[v])} (${percent(D.weight[v] / (D.total || 1))})`);
-  if (D.n[v]) html += line('Splits by', `<bdi>${escape(D.columns[D.column[v]][0])}</bdi>`) + line('Gain', D.gain[v]);
+  let html = path.length ? `<p class="hint">${path.slice(-8).map(p => escape(cutText(p, 120))).join('<br>')}</p>` : '';
+  html += '<table>' + line('Prediction', `<bdi>${escape(cutText(prediction(v), 200))}</bdi>`) + line('Rows', `${count(D.weight[v])} (${percent(D.weight[v] / (D.total || 1))})`);
+  if (D.n[v]) html += line('Splits by', `<bdi>${escape(cutText(D.columns[D.column[v]][0], 120))}</bdi>`) + line('Gain', D.gain[v]);
   html += line('Impurity', D.impurity[v]);
-  if (D.classes) for (const [label, w] of weightsOf(v)) html += line(`<i style="background:${colour(label)}"></i><bdi>${escape(D.classes[label])}</bdi>`, count(w));
+  if (D.classes) for (const [label, w] of weightsOf(v)) html += line(`<i style="background:${colour(label)}"></i><bdi>${escape(cutText(D.classes[label], 60))}</bdi>`, count(w));
   html += '</table>' + histogram(v);
   if (D.n[v]) html += `<p><button type="button" id="prune" data-node="${v}">${pruned[v] ? 'Restore the branches' : 'Prune here'}</button></p>`;
   byId('node').innerHTML = html;
@@ -320,7 +321,7 @@ function buildForm() {
       const type = unit === 'date' ? 'date' : unit === 'datetime' || unit === 'utc' ? 'datetime-local' : 'number';
       field = `<input id="f${k}" type="${type}" step="any">`;
     }
-    return `<label><bdi>${escape(name)}</bdi>${field}</label>`;
+    return `<label title="${escape(cutText(name, 1000))}"><bdi>${escape(cutText(name, 60))}</bdi>${field}</label>`;
   }).join('');
   byId('row').addEventListener('input', followForm);
   byId('row').addEventListener('submit', e => e.preventDefault());
@@ -330,7 +331,8 @@ function buildForm() {
 const svg = byId('tree');
 svg.setAttribute('aria-label', 'Decision tree for ' + D.target);
 byId('heading').textContent = 'Decision tree for ' + D.target;
-if (D.classes && D.dense) byId('legend').innerHTML = D.classes.map((c, k) => `<span><i style="background:${D.colours[k]}"></i><bdi>${escape(cutText(c, 40))}</bdi></span>`).join('');
+if (D.classes) byId('legend').innerHTML = Object.keys(D.colours).map(k => `<span><i style="background:${D.colours[k]}"></i><bdi>${escape(cutText(D.classes[k], 40))}</bdi></span>`).join('') +
+  (D.dense ? '' : `<span><i style="background:#a3a9b0"></i>${D.classes.length - Object.keys(D.colours).length} other classes</span>`);
 svg.addEventListener('click', e => {
   const g = e.target.closest('g[data-node]');
   if (!g) return;
