@@ -176,17 +176,67 @@ def with_missing(seed: int) -> tuple[Any, np.ndarray]:
     return {"colour": colour, "size": size, "age": age}, y
 
 
-@pytest.mark.parametrize("missing", ["learned", "fractional", "majority", "surrogate", "branch", "all_branches"])
-def test_the_page_predicts_rows_as_the_model_does(browser: Any, tmp_path: Path, missing: str) -> None:
+LEARNERS = {
+    **{
+        missing: treewright.DecisionTreeClassifier(missing=missing, min_samples_leaf=3)
+        for missing in ("learned", "fractional", "majority", "class_majority", "surrogate", "branch", "all_branches")
+    },
+    "c45": treewright.C45Classifier(),
+    "oner": treewright.OneRClassifier(),
+    "oblivious": treewright.ObliviousTreeClassifier(),
+    "stop": treewright.ID3Classifier(unseen="stop", missing="fractional"),
+    "heaviest": treewright.DecisionTreeClassifier(unseen="majority"),
+    "costs": treewright.C45Classifier(misclassification_costs={("maybe", "no"): 5.0}),
+}
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_the_page_predicts_rows_as_the_model_does(browser: Any, tmp_path: Path, name: str) -> None:
     X, y = with_missing(3)
-    model = treewright.DecisionTreeClassifier(missing=missing, min_samples_leaf=3).fit(X, y)
+    model = LEARNERS[name]
+    if name == "stop":  # ID3 has a branch per category
+        X = {"colour": X["colour"], "large": np.where(np.nan_to_num(X["size"]) > 0, "yes", "no").astype(object)}
+    model.fit(X, y)
     visit = Visit(browser, model.plot().save(tmp_path / "tree.html"))
     unseen = {"colour": ["pink", None, "red"], "size": [0.3, None, -0.2], "age": [None, 2.0, None]}
-    for table in ({name: values[:60] for name, values in X.items()}, unseen):
-        values = read_table(model.tree_, model, table)
-        rows = [[None if np.isnan(value) else float(value) for value in line] for line in values]
-        found = visit.page.evaluate("rows => rows.map(row => window.treewright.follow(row).prediction)", rows)
+    unseen["large"] = ["yes", "no", None]
+    for table in ({column: values[:60] for column, values in X.items()}, {column: unseen[column] for column in X}):
+        found = visit.page.evaluate(FOLLOW, rows_of(model, table))
         assert found == model.predict(table).tolist()
+    visit.close()
+
+
+FOLLOW = "rows => rows.map(row => window.treewright.follow(row).prediction)"
+
+
+def rows_of(model: Any, table: Any) -> list[list[float | None]]:
+    """Rows as the page reads them from its form: the columns that the tree tests, categories as indices."""
+    tree = model.tree_
+    used = {int(place) for place in tree.column if place >= 0}
+    if tree.surrogates is not None:
+        used |= {int(place) for place in tree.surrogates.column.ravel() if place >= 0}
+    values = read_table(tree, model, table)[:, sorted(used)]
+    return [[None if np.isnan(value) else float(value) for value in line] for line in values]
+
+
+@pytest.mark.parametrize("missing", ["learned", "fractional", "surrogate"])
+def test_the_page_predicts_numbers_as_the_model_does(browser: Any, tmp_path: Path, missing: str) -> None:
+    X, _ = with_missing(5)
+    y = np.nan_to_num(X["size"]) * 3 + (X["colour"] == "red")
+    model = treewright.DecisionTreeRegressor(missing=missing, max_depth=4).fit(X, y)
+    visit = Visit(browser, model.plot().save(tmp_path / "tree.html"))
+    table = {column: values[:60] for column, values in X.items()}
+    found = visit.page.evaluate(FOLLOW, rows_of(model, table))
+    assert np.array(found, dtype=float) == pytest.approx(model.predict(table), rel=1e-5)
+    visit.close()
+
+
+def test_missing_values_that_another_tree_imputes_are_explained(browser: Any, tmp_path: Path) -> None:
+    X, y = with_missing(3)
+    model = treewright.DecisionTreeClassifier(missing="model").fit(X, y)
+    visit = Visit(browser, model.plot().save(tmp_path / "tree.html"))
+    visit.page.fill("#f2", "0.5")
+    assert "are imputed by another tree; enter a value" in visit.page.inner_text("#outcome")
     visit.close()
 
 
