@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from treewright.insight.shapley import ShapValues, shap_values
     from treewright.insight.task import infer_task
     from treewright.show.picture import TreePicture, plot_tree
-    from treewright.show.plots import plot_boundary
+    from treewright.show.plots.boundary import plot_boundary
     from treewright.show.trace import trace
     from treewright.table import read_table
 
@@ -166,7 +166,7 @@ _MODULES = {
     "diversity": "treewright.insight.diversity",
     "infer_task": "treewright.insight.task",
     "permutation_importance": "treewright.insight.importances",
-    "plot_boundary": "treewright.show.plots",
+    "plot_boundary": "treewright.show.plots.boundary",
     "plot_tree": "treewright.show.picture",
     "prune": "treewright.estimators.single.pruning",
     "read_table": "treewright.table",

@@ -139,6 +139,7 @@ def test_every_level_of_an_icicle_is_as_wide_as_the_weight_of_its_nodes(iris: An
     assert list(by_level.values()) == pytest.approx((weights / tree.weight[0] * 1200.0).tolist())
 
 
+@pytest.mark.slow
 def test_a_tree_3000_deep_is_drawn(plant: Callable[..., Tree]) -> None:
     description: Any = [1, 0]
     for level in range(3000):
@@ -227,6 +228,7 @@ def test_a_tree_of_an_ensemble_is_picked(iris: Any) -> None:
     assert plot_tree(forest, tree=2).tree.n_leaves == forest.estimators_[2].tree_.n_leaves
     boosting = treewright.GradientBoostingClassifier(n_estimators=2).fit(X, y)
     assert plot_tree(boosting, tree=1, X=X, row=3).path.max() == 1.0
+    assert "150 rows" in texts_of(plot_tree(boosting, tree=1).svg)
     with pytest.raises(ValueError, match="tree is 3, and this RandomForestClassifier has the trees 0 to 2"):
         plot_tree(forest, tree=3)
 

@@ -55,8 +55,8 @@ def draw_scene(scene: Scene, ax: Any) -> Any:
     return ax
 
 
-def _way(shape: Curve | Line) -> list[tuple[float, float]]:
-    if isinstance(shape, Line):
+def _way(shape: Line) -> list[tuple[float, float]]:
+    if not isinstance(shape, Curve):
         return [shape.start, shape.end]
     (x1, y1), (x2, y2) = shape.start, shape.end
     middle = (y1 + y2) / 2.0

@@ -70,6 +70,7 @@ def describe_tree(tree: Tree, histograms: Mapping[int, Histogram], row: np.ndarr
         "impurity": _short(tree.impurity, 4),
         "gain": _short(tree.gain, 4),
         "risk": _short(_risks(tree), 9),
+        **({"rows": tree.rows.tolist()} if tree.criterion == "gradient" else {}),
         "total": float(tree.weight[0]),
         "criterion": tree.own_criterion or tree.criterion,
         "tolerance": tree.tolerance,

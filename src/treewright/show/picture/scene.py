@@ -23,16 +23,6 @@ class Box:
 
 
 @dataclass(frozen=True)
-class Curve:
-    """The way from a parent down to a child."""
-
-    start: tuple[float, float]
-    end: tuple[float, float]
-    width: float
-    colour: str
-
-
-@dataclass(frozen=True)
 class Line:
     """A straight line."""
 
@@ -40,6 +30,10 @@ class Line:
     end: tuple[float, float]
     width: float
     colour: str
+
+
+class Curve(Line):
+    """The way from a parent down to a child."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +50,7 @@ class Words:
     title: str = ""
 
 
-Shape = Box | Curve | Line | Words
+Shape = Box | Line | Words
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from treewright.show.picture.scene import Box, Curve, Line, Scene, Shape, Words
+from treewright.show.picture.scene import Box, Curve, Scene, Shape, Words
 
 FONT = "system-ui,'Segoe UI',Helvetica,Arial,sans-serif"
 
@@ -31,7 +31,7 @@ def _write(shape: Shape) -> str:
     if isinstance(shape, Words):
         return _words(shape)
     (x1, y1), (x2, y2) = shape.start, shape.end
-    way = f"M{_n(x1)} {_n(y1)}L{_n(x2)} {_n(y2)}" if isinstance(shape, Line) else curve_path(shape)
+    way = curve_path(shape) if isinstance(shape, Curve) else f"M{_n(x1)} {_n(y1)}L{_n(x2)} {_n(y2)}"
     return f'<path d="{way}" fill="none" stroke="{shape.colour}" stroke-width="{_n(shape.width)}"/>'
 
 

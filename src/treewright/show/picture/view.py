@@ -97,7 +97,9 @@ def view_tree(
 
 def _view_node(node: Node, parent: int, branch: str, hidden: int, path: float) -> NodeView:
     total = float(node.tree.weight[0])
-    rows = f"{write_count(node.weight)} {'row' if node.weight == 1.0 else 'rows'}"
+    # In boosting the weight of a row is its hessian, which nobody counts in.
+    count = float(node.rows) if node.tree.criterion == "gradient" else node.weight
+    rows = f"{write_count(count)} {'row' if count == 1.0 else 'rows'}"
     title, lines = _words(node, hidden)
     errors = f", {write_count(node.errors)} wrong" if node.errors > 1e-6 else ""
     lines = (*lines, rows + (errors if node.is_leaf or hidden else ""))

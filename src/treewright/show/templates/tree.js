@@ -16,7 +16,7 @@ function cutText(text, most) { const t = [...String(text)]; return t.length <= m
 function isolate(text) { return '\u2068' + text + '\u2069'; }
 function count(x) { return String(+x.toFixed(2)); }
 function number(x) { const exact = String(x); return exact.replace(/\D/g, '').length <= 12 ? exact : String(+x.toPrecision(7)); }
-function rowsText(v) { return count(D.weight[v]) + (D.weight[v] === 1 ? ' row' : ' rows'); }
+function rowsText(v) { const n = D.rows ? D.rows[v] : D.weight[v]; return count(n) + (n === 1 ? ' row' : ' rows'); }
 function isLeaf(v) { return D.n[v] === 0 || pruned[v] === 1; }
 function percent(x) { return (100 * x).toFixed(x < 0.1 ? 2 : 1) + '%'; }
 
@@ -173,7 +173,7 @@ function details(v) {
   for (let u = v; parent[u] >= 0; u = parent[u]) path.unshift(D.columns[D.column[parent[u]]][0] + ' ' + branch(u, 20));
   const line = (name, value) => `<tr><th scope="row">${name}</th><td>${value}</td></tr>`;
   let html = path.length ? `<p class="hint">${path.slice(-8).map(p => escape(cutText(p, 120))).join('<br>')}</p>` : '';
-  html += '<table>' + line('Prediction', `<bdi>${escape(cutText(prediction(v), 200))}</bdi>`) + line('Rows', `${count(D.weight[v])} (${percent(D.weight[v] / (D.total || 1))})`);
+  html += '<table>' + line('Prediction', `<bdi>${escape(cutText(prediction(v), 200))}</bdi>`) + line('Rows', `${rowsText(v).split(' ')[0]} (${percent(D.weight[v] / (D.total || 1))})`);
   if (D.n[v]) html += line('Splits by', `<bdi>${escape(cutText(D.columns[D.column[v]][0], 120))}</bdi>`) + line('Gain', D.gain[v]);
   html += line('Impurity', D.impurity[v]);
   if (D.classes) for (const [label, w] of weightsOf(v)) html += line(`<i style="background:${colour(label)}"></i><bdi>${escape(cutText(D.classes[label], 60))}</bdi>`, count(w));
