@@ -229,6 +229,10 @@ def test_a_tree_of_an_ensemble_is_picked(iris: Any) -> None:
     boosting = treewright.GradientBoostingClassifier(n_estimators=2).fit(X, y)
     assert plot_tree(boosting, tree=1, X=X, row=3).path.max() == 1.0
     assert "150 rows" in texts_of(plot_tree(boosting, tree=1).svg)
+    columns = treewright.BaggingClassifier(n_estimators=2, max_features=2, random_state=0)
+    columns.fit(X.to_numpy(), y.to_numpy())
+    leaves = columns.estimators_[1].apply(X.to_numpy()[:, columns.estimators_features_[1]])
+    assert plot_tree(columns, tree=1, X=X.to_numpy(), row=3).path[leaves[3]] == 1.0
     with pytest.raises(ValueError, match="tree is 3, and this RandomForestClassifier has the trees 0 to 2"):
         plot_tree(forest, tree=3)
 

@@ -113,7 +113,7 @@ def tree_of(model: Any) -> Tree:
         )
     if len(getattr(model, "estimators_", ())):
         raise TypeError(f"{type(model).__name__} has many trees; show one of them, as in show(model.estimators_[0])")
-    raise TypeError(f"show needs a fitted treewright learner or a Tree, not {_describe(model)}")
+    raise TypeError(f"this needs a fitted treewright learner or a Tree, not {_describe(model)}")
 
 
 def _is_unfitted_learner(model: Any) -> bool:

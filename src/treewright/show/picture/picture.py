@@ -19,6 +19,7 @@ from treewright.show.picture.scene import Scene
 from treewright.show.picture.svg import write_svg
 from treewright.show.picture.view import TreeView, drawn_to_depth, view_tree
 from treewright.show.text import tree_of
+from treewright.table.selection import take_columns
 from treewright.tree import Tree
 
 # Above this number of leaves, boxes would be too small to read, and the form is an icicle.
@@ -188,6 +189,7 @@ def plot_tree(
     """
     _check(tree, max_depth, form)
     found, owner = _pick(model, tree)
+    X = _columns_of_member(model, tree, X) if X is not None and owner is not model else X
     leaves = found.n_leaves if max_depth is None else _leaves_to(found, max_depth)
     if form == "auto":
         form = "icicle" if leaves > MOST_LEAVES else "tree"
@@ -223,6 +225,12 @@ def _pick(model: Any, place: int) -> tuple[Tree, Any]:
         kind = type(member).__name__
         raise TypeError(f"member {place} of this {type(model).__name__} is a {kind}, which has no tree to draw")
     return tree_of(member), model if isinstance(member, Tree) else member
+
+
+def _columns_of_member(model: Any, place: int, X: Any) -> Any:
+    """The columns of a table without names that a member was fitted to; with names, it finds them itself."""
+    places = getattr(model, "estimators_features_", None)
+    return X if places is None or hasattr(model, "feature_names_in_") else take_columns(X, np.asarray(places[place]))
 
 
 def _members(model: Any) -> Any:
