@@ -296,7 +296,7 @@ function followForm() {
   way = result.nodes;
   for (const v of way.keys()) if (!isLeaf(v)) open[v] = 1;
   draw();
-  byId('outcome').textContent = 'Prediction: ' + result.prediction + (result.ends.size > 1 ? ' (the row is divided among ' + result.ends.size + ' leaves)' : '');
+  byId('outcome').textContent = 'Prediction: ' + result.prediction + (result.ends.size > 1 ? ' (the row is divided among ' + result.ends.size + ' leaves' + (D.classes && !D.dense ? ', of which only the heaviest classes count here' : '') + ')' : '');
 }
 function forget() {
   way = new Map();
