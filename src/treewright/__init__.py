@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from treewright.show import show
 
 if TYPE_CHECKING:
-    from treewright import datasets, measures
+    from treewright import datasets, measures, plots
     from treewright.estimators.boosting import GradientBoostingClassifier, GradientBoostingRegressor
     from treewright.estimators.forest import (
         ExtraTreesClassifier,
@@ -62,6 +62,8 @@ if TYPE_CHECKING:
     from treewright.insight.task import infer_task
     from treewright.ship import ModelFileError, describe_file, load, save
     from treewright.ship.exports import export
+    from treewright.show.picture import TreePicture, plot_tree
+    from treewright.show.plots.boundary import plot_boundary
     from treewright.show.trace import trace
     from treewright.table import read_table
 
@@ -100,6 +102,7 @@ __all__ = [
     "StackingClassifier",
     "StackingRegressor",
     "TablePreparer",
+    "TreePicture",
     "VotingClassifier",
     "VotingRegressor",
     "__version__",
@@ -116,6 +119,9 @@ __all__ = [
     "load",
     "measures",
     "permutation_importance",
+    "plot_boundary",
+    "plot_tree",
+    "plots",
     "prune",
     "read_table",
     "save",
@@ -159,6 +165,7 @@ _MODULES = {
     "StackingClassifier": "treewright.estimators.meta",
     "StackingRegressor": "treewright.estimators.meta",
     "TablePreparer": "treewright.estimators.meta",
+    "TreePicture": "treewright.show.picture",
     "VotingClassifier": "treewright.estimators.meta",
     "VotingRegressor": "treewright.estimators.meta",
     "complexity_table": "treewright.estimators.single.pruning",
@@ -173,6 +180,8 @@ _MODULES = {
     "infer_task": "treewright.insight.task",
     "load": "treewright.ship",
     "permutation_importance": "treewright.insight.importances",
+    "plot_boundary": "treewright.show.plots.boundary",
+    "plot_tree": "treewright.show.picture",
     "prune": "treewright.estimators.single.pruning",
     "read_table": "treewright.table",
     "save": "treewright.ship",
@@ -186,7 +195,7 @@ def __getattr__(name: str) -> Any:
     """Load a public name when it is first asked for: scikit-learn takes a second to import."""
     if name not in __all__:
         raise AttributeError(f"module 'treewright' has no attribute {name!r}")
-    if name in ("datasets", "measures"):
+    if name in ("datasets", "measures", "plots"):
         return import_module(f"treewright.{name}")
     found = getattr(import_module(_MODULES[name]), name)
     globals()[name] = found

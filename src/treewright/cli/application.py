@@ -18,6 +18,7 @@ from treewright.cli.evaluate import evaluate
 from treewright.cli.export import export
 from treewright.cli.fit import fit
 from treewright.cli.info import info
+from treewright.cli.plot import plot
 from treewright.cli.predict import predict
 from treewright.cli.trace import trace
 
@@ -62,6 +63,7 @@ app.command()(evaluate)
 app.command()(info)
 app.command()(export)
 app.command()(trace)
+app.command()(plot)
 app.command()(demo)
 app.command()(datasets)
 

@@ -360,6 +360,11 @@ def columns_of(learner: TableLearner) -> tuple[Column, ...]:
     return learner._columns()
 
 
+def target_of(learner: TableLearner) -> Target:
+    """The target that a learner was fitted to."""
+    return learner._target()
+
+
 class Ensemble:
     """A model that combines the predictions of its members."""
 

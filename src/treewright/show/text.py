@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 
 from treewright.tree import Node, SplitKind, Tree
 from treewright.tree.tree import Arriving
 
+if TYPE_CHECKING:
+    from treewright.show.picture import TreePicture
+
 
 def show(
     model: Any,
-    file: TextIO | None = None,
+    file: TextIO | str | None = None,
     *,
     max_depth: int | None = None,
     max_categories: int | None = 6,
     missing: bool = False,
-) -> None:
-    """Print the tree of a fitted learner as text.
+) -> TreePicture | None:
+    """Print the tree of a fitted learner as text, or return its picture.
 
     Parameters
     ----------
     model : a fitted learner, or a `Tree`.
-    file : where to print, the screen by default.
+    file : where to print, the screen by default. Or the form of a picture, which is returned: "html" is an interactive
+        page, and "tree", "icicle", "dot" and "mermaid" are forms of `plot_tree`.
     max_depth : show this many levels of splits and count the leaves below, None for all.
     max_categories : how many categories of a long set are written out, None for all.
     missing : also mark the branch that a row follows whose value is missing, or the fraction of it.
@@ -51,8 +55,13 @@ def show(
     Number of leaves: 4
     Size of the tree: 6
     """
+    if isinstance(file, str):
+        from treewright.show.picture import plot_tree
+
+        return plot_tree(model, form=file, max_depth=max_depth)
     tree = tree_of(model)
     print(draw(tree, max_depth=max_depth, max_categories=max_categories, missing=missing), file=file)
+    return None
 
 
 def draw(tree: Tree, *, max_depth: int | None = None, max_categories: int | None = 6, missing: bool = False) -> str:
@@ -104,7 +113,7 @@ def tree_of(model: Any) -> Tree:
         )
     if len(getattr(model, "estimators_", ())):
         raise TypeError(f"{type(model).__name__} has many trees; show one of them, as in show(model.estimators_[0])")
-    raise TypeError(f"show needs a fitted treewright learner or a Tree, not {_describe(model)}")
+    raise TypeError(f"this needs a fitted treewright learner or a Tree, not {_describe(model)}")
 
 
 def _is_unfitted_learner(model: Any) -> bool:
@@ -130,20 +139,20 @@ def _describe(model: Any) -> str:
 def _lines(tree: Tree, max_depth: int | None, max_categories: int | None, missing: bool) -> Iterator[str]:
     """One line per branch in reading order; walks a list of its own, so any depth of tree can be drawn."""
     deepest = tree.depth if max_depth is None else max_depth
-    leaves_below = _leaves_below(tree)
+    below = leaves_below(tree)
     nothing: Arriving = {}
     waiting = [(tree.root, "", nothing)]
     while waiting:
         node, branch, arriving = waiting.pop()
         cut = not node.is_leaf and node.depth >= deepest
-        ending = f": ... ({leaves_below[node.index]} leaves)" if cut else f": {node}" if node.is_leaf else ""
+        ending = f": ... ({below[node.index]} leaves)" if cut else f": {node}" if node.is_leaf else ""
         if branch or ending:
             yield "|   " * (node.depth - 1) + branch + ending
         if not cut:
-            waiting += reversed(list(_branches(node, arriving, max_categories, missing)))
+            waiting += reversed(list(branches_of(node, arriving, max_categories, missing)))
 
 
-def _branches(
+def branches_of(
     node: Node, arriving: Arriving, max_categories: int | None, missing: bool
 ) -> Iterator[tuple[Node, str, Arriving]]:
     """The children of a node with the words of the branch to each, and the categories that can arrive there."""
@@ -157,7 +166,7 @@ def _branches(
         yield child, words, remaining
 
 
-def _leaves_below(tree: Tree) -> np.ndarray:
+def leaves_below(tree: Tree) -> np.ndarray:
     """Number of leaves at or under each node; children come after their parent, so one backward pass is enough."""
     leaves = (tree.kind == SplitKind.LEAF).astype(np.int64)
     for node in range(tree.n_nodes - 1, 0, -1):

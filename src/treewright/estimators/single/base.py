@@ -135,6 +135,20 @@ class TreeLearner(TableLearner):
         check_is_fitted(self)
         return rules(self.tree_, of_class)
 
+    def plot(self, **options: Any) -> Any:
+        """The picture of the tree; the options are those of `treewright.plot_tree`."""
+        from treewright.show.picture import plot_tree
+
+        return plot_tree(self, **options)
+
+    def _repr_html_inner(self) -> str:
+        """What notebooks show: the tree, or scikit-learn's diagram of the parameters before it is fitted."""
+        return self.plot()._repr_html_() if hasattr(self, "tree_") else super()._repr_html_inner()
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        bundle = super()._repr_mimebundle_(**options)
+        return {**bundle, "text/html": self._repr_html_inner()} if "text/html" in bundle else bundle
+
     def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
         """The sequence of pruned trees, as scikit-learn computes it: `ccp_alphas` and the total `impurities`.
 

@@ -1,0 +1,92 @@
+"""`treewright plot`: the picture of a model as a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from treewright.cli import options
+from treewright.cli.errors import UserError, as_user_errors
+from treewright.cli.fit import open_fit
+
+if TYPE_CHECKING:
+    from treewright.show.picture import TreePicture
+
+
+def plot(
+    table: options.TableArgument,
+    target: options.TargetOption = None,
+    task: options.TaskOption = None,
+    categorical: options.CategoricalOption = None,
+    numeric: options.NumericOption = None,
+    ignore: options.IgnoreOption = None,
+    drop_missing_target: options.DropMissingTargetOption = False,
+    model: options.ModelOption = None,
+    trees: options.TreesOption = None,
+    max_depth: options.MaxDepthOption = None,
+    min_leaf: options.MinLeafOption = None,
+    criterion: options.CriterionOption = None,
+    prune: options.PruneOption = None,
+    missing: options.MissingOption = None,
+    seed: options.SeedOption = 0,
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out",
+            "-o",
+            help="The file to write: .svg, .html (interactive), .png, .pdf, .dot or .mmd.",
+            rich_help_panel=options.OUTPUT,
+        ),
+    ] = Path("tree.svg"),
+    tree: Annotated[
+        int, typer.Option(min=0, help="Which tree of an ensemble to draw.", rich_help_panel=options.OUTPUT)
+    ] = 0,
+    row: Annotated[
+        int | None,
+        typer.Option(min=0, help="Highlight the path of this row; the first is 0.", rich_help_panel=options.OUTPUT),
+    ] = None,
+    histograms: Annotated[
+        bool,
+        typer.Option(
+            "--histograms", help="Show the values at each split as a histogram.", rich_help_panel=options.OUTPUT
+        ),
+    ] = False,
+    max_depth_shown: Annotated[
+        int | None, typer.Option(min=0, help="Draw the nodes down to this depth.", rich_help_panel=options.OUTPUT)
+    ] = None,
+) -> None:
+    """Fit a model to a table and draw its tree: a picture, or an interactive page."""
+    from treewright.show.picture.picture import SUFFIXES
+
+    if out.suffix.lower() not in SUFFIXES:
+        raise UserError(f"--out {out} has no suffix of a picture; give one of {', '.join(SUFFIXES)}")
+    frame, given = open_fit(locals())
+    shown = {"tree": tree, "row": row, "max_depth": max_depth_shown}
+    _write(_draw(frame, given, shown, histograms=histograms), out)
+
+
+def _draw(frame: Any, given: Any, shown: dict[str, Any], *, histograms: bool) -> TreePicture:
+    from treewright.cli.analysis import fit_all, prepare
+    from treewright.cli.report import progress_bar
+    from treewright.show.picture import plot_tree
+
+    prepared = prepare(frame, given)
+    with progress_bar("drawing", 2) as step:
+        fitted = fit_all(prepared)
+        step()
+        with as_user_errors():
+            picture = plot_tree(fitted, X=prepared.X, y=prepared.y if histograms else None, **shown)
+        step()
+    return picture
+
+
+def _write(picture: TreePicture, out: Path) -> None:
+    try:
+        picture.save(out)
+    except OSError as error:
+        raise UserError(f"{out}: {error.strerror or error}; give another file with --out") from error
+    except ImportError as error:
+        raise UserError(str(error)) from error
+    print(f"wrote {out}")

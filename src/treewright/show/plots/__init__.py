@@ -1,0 +1,1 @@
+"""Plots of models by matplotlib; `treewright.plots` has their public names."""
