@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from treewright.insight.importances import permutation_importance
     from treewright.insight.shapley import ShapValues, shap_values
     from treewright.insight.task import infer_task
+    from treewright.show.explanation import RowExplanation, explain
     from treewright.show.trace import trace
     from treewright.table import read_table
 
@@ -92,6 +93,7 @@ __all__ = [
     "RandomSubspaceRegressor",
     "RandomTreeClassifier",
     "RandomTreeRegressor",
+    "RowExplanation",
     "ShapValues",
     "StackingClassifier",
     "StackingRegressor",
@@ -105,6 +107,7 @@ __all__ = [
     "cross_validate_score",
     "datasets",
     "diversity",
+    "explain",
     "infer_task",
     "measures",
     "permutation_importance",
@@ -146,6 +149,7 @@ _MODULES = {
     "RandomSubspaceRegressor": "treewright.estimators.meta",
     "RandomTreeClassifier": "treewright.estimators.single",
     "RandomTreeRegressor": "treewright.estimators.single",
+    "RowExplanation": "treewright.show.explanation",
     "ShapValues": "treewright.insight.shapley",
     "StackingClassifier": "treewright.estimators.meta",
     "StackingRegressor": "treewright.estimators.meta",
@@ -157,6 +161,7 @@ _MODULES = {
     "cross_validate_ccp_alpha": "treewright.estimators.single.pruning",
     "cross_validate_score": "treewright.insight.cross_validation",
     "diversity": "treewright.insight.diversity",
+    "explain": "treewright.show.explanation",
     "infer_task": "treewright.insight.task",
     "permutation_importance": "treewright.insight.importances",
     "prune": "treewright.estimators.single.pruning",
