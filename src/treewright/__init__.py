@@ -54,6 +54,7 @@ if TYPE_CHECKING:
         prune,
     )
     from treewright.insight.columns import summarise_columns
+    from treewright.insight.counterfactual import Counterfactual, counterfactual
     from treewright.insight.cross_validation import cross_validate_score
     from treewright.insight.diversity import diversity
     from treewright.insight.importances import permutation_importance
@@ -75,6 +76,7 @@ __all__ = [
     "C45Classifier",
     "CARTClassifier",
     "CARTRegressor",
+    "Counterfactual",
     "DecisionStumpClassifier",
     "DecisionStumpRegressor",
     "DecisionTreeClassifier",
@@ -103,6 +105,7 @@ __all__ = [
     "__version__",
     "complexity_table",
     "cost_complexity_path",
+    "counterfactual",
     "cross_validate_ccp_alpha",
     "cross_validate_score",
     "datasets",
@@ -131,6 +134,7 @@ _MODULES = {
     "C45Classifier": "treewright.estimators.single",
     "CARTClassifier": "treewright.estimators.single",
     "CARTRegressor": "treewright.estimators.single",
+    "Counterfactual": "treewright.insight.counterfactual",
     "DecisionStumpClassifier": "treewright.estimators.single",
     "DecisionStumpRegressor": "treewright.estimators.single",
     "DecisionTreeClassifier": "treewright.estimators.single",
@@ -158,6 +162,7 @@ _MODULES = {
     "VotingRegressor": "treewright.estimators.meta",
     "complexity_table": "treewright.estimators.single.pruning",
     "cost_complexity_path": "treewright.estimators.single.pruning",
+    "counterfactual": "treewright.insight.counterfactual",
     "cross_validate_ccp_alpha": "treewright.estimators.single.pruning",
     "cross_validate_score": "treewright.insight.cross_validation",
     "diversity": "treewright.insight.diversity",
