@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from treewright.insight.counterfactual import Counterfactual, counterfactual
     from treewright.insight.cross_validation import cross_validate_score
     from treewright.insight.diversity import diversity
+    from treewright.insight.drop_column import drop_column_importance
     from treewright.insight.importances import permutation_importance
     from treewright.insight.shapley import ShapValues, shap_values
     from treewright.insight.task import infer_task
@@ -110,6 +111,7 @@ __all__ = [
     "cross_validate_score",
     "datasets",
     "diversity",
+    "drop_column_importance",
     "explain",
     "infer_task",
     "measures",
@@ -166,6 +168,7 @@ _MODULES = {
     "cross_validate_ccp_alpha": "treewright.estimators.single.pruning",
     "cross_validate_score": "treewright.insight.cross_validation",
     "diversity": "treewright.insight.diversity",
+    "drop_column_importance": "treewright.insight.drop_column",
     "explain": "treewright.show.explanation",
     "infer_task": "treewright.insight.task",
     "permutation_importance": "treewright.insight.importances",
