@@ -11,9 +11,11 @@ import typer
 from typer.core import TyperGroup
 
 import treewright
+from treewright.cli.compare import compare
 from treewright.cli.datasets import datasets
 from treewright.cli.demo import demo
 from treewright.cli.errors import Interrupted, exit_code_of, wants_traceback
+from treewright.cli.explain import explain
 from treewright.cli.fit import fit
 from treewright.cli.trace import trace
 
@@ -54,6 +56,8 @@ app = typer.Typer(
 )
 app.command()(fit)
 app.command()(trace)
+app.command()(explain)
+app.command()(compare)
 app.command()(demo)
 app.command()(datasets)
 
