@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from treewright.insight.shapley import ShapValues, shap_values
     from treewright.insight.task import infer_task
     from treewright.show.explanation import RowExplanation, explain
+    from treewright.show.report import report
     from treewright.show.trace import trace
     from treewright.table import read_table
 
@@ -118,6 +119,7 @@ __all__ = [
     "permutation_importance",
     "prune",
     "read_table",
+    "report",
     "shap_values",
     "show",
     "summarise_columns",
@@ -174,6 +176,7 @@ _MODULES = {
     "permutation_importance": "treewright.insight.importances",
     "prune": "treewright.estimators.single.pruning",
     "read_table": "treewright.table",
+    "report": "treewright.show.report",
     "shap_values": "treewright.insight.shapley",
     "summarise_columns": "treewright.insight.columns",
     "trace": "treewright.show.trace",
