@@ -96,11 +96,13 @@ def test_ids_constants_rare_classes_and_leaks_are_warned_of(tmp_path: Path) -> N
         text = page_of(model, X, y, tmp_path)
     for words in (
         "Column &#x27;name&#x27;",
+        "100 different",
         "Column &#x27;constant&#x27; has the same value",
         "Class &#x27;yes&#x27; is rare: 3 of 100 rows.",
         "Column &#x27;after&#x27; predicts the target nearly alone",
     ):
         assert words in text
+    assert "person" not in text.split("<h3>Data</h3>")[1].split("<h3>Model</h3>")[0]
 
 
 def test_a_large_and_hostile_table_gives_a_small_page(tmp_path: Path) -> None:

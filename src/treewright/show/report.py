@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Sequence
 from html import escape
+from importlib import import_module, metadata
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,7 @@ from typing import Any
 import numpy as np
 import sklearn
 
-import treewright
-from treewright.insight.columns import ColumnSummaries, summarise_columns
+from treewright.insight.columns import ColumnSummaries, ColumnSummary, summarise_columns
 from treewright.insight.cross_validation import CrossValidation, cross_validate_score, read_target
 from treewright.insight.data_digest import digest_of, leak_warning, warnings_of
 from treewright.insight.importances import MANY_VALUES
@@ -159,7 +159,7 @@ def _warnings(sentences: list[str]) -> str:
 
 
 def _data(columns: ColumnSummaries, n_rows: int, name: str, target: np.ndarray, task: Task) -> Section:
-    rows: list[tuple[str, ...]] = [(one.name, one.word, str(one.missing or "-"), one.values) for one in columns]
+    rows = [(one.name, one.word, str(one.missing or "-"), _values(one)) for one in columns]
     if task is Task.CLASSES:
         classes, sizes = np.unique(target.astype(str), return_counts=True)
         order = np.argsort(-sizes, kind="stable")[:10]
@@ -172,6 +172,12 @@ def _data(columns: ColumnSummaries, n_rows: int, name: str, target: np.ndarray, 
     note = _left_out(len(rows), "columns")
     headers = ("column", "kind", "missing", "values")
     return Section("Data", (f"{n_rows} rows, {len(columns)} columns.", words), headers, _cut(rows), ("missing",), note)
+
+
+def _values(column: ColumnSummary) -> str:
+    """The range or the categories; only the number of values of a column that identifies rows."""
+    names_rows = bool(column.oddity) and column.distinct > 1 and not column.column.is_numeric
+    return f"{column.distinct} different" if names_rows else column.values
 
 
 def _model(model: Any) -> str:
@@ -193,7 +199,7 @@ def _picture(model: Any) -> str:
     """The tree as SVG, if the package can draw it and the picture is small."""
     if find_spec("treewright.show.picture") is None:
         return ""
-    svg = str(treewright.__getattr__("plot_tree")(model).svg)
+    svg = str(import_module("treewright.show.picture").plot_tree(model).svg)
     return svg if len(svg.encode()) <= LARGEST_PICTURE else ""
 
 
@@ -256,7 +262,7 @@ def _errors(found: CrossValidation, target: np.ndarray) -> Section:
 
 
 def _reproduction(model: Any, digest: str, command: str) -> Section:
-    versions = f"treewright {treewright.__version__}, Python {platform.python_version()}, "
+    versions = f"treewright {metadata.version('treewright')}, Python {platform.python_version()}, "
     versions += f"NumPy {np.__version__}, scikit-learn {sklearn.__version__}"
     rows = [("model", " ".join(repr(model).split())[:600]), ("versions", versions), ("SHA-256 of the data", digest)]
     rows += [("command", command[:600])] if command else []
