@@ -54,16 +54,20 @@ if TYPE_CHECKING:
         prune,
     )
     from treewright.insight.columns import summarise_columns
+    from treewright.insight.counterfactual import Counterfactual, counterfactual
     from treewright.insight.cross_validation import cross_validate_score
     from treewright.insight.diversity import diversity
+    from treewright.insight.drop_column import drop_column_importance
     from treewright.insight.evaluation import evaluate
     from treewright.insight.importances import permutation_importance
     from treewright.insight.shapley import ShapValues, shap_values
     from treewright.insight.task import infer_task
     from treewright.ship import ModelFileError, describe_file, load, save
     from treewright.ship.exports import export
+    from treewright.show.explanation import RowExplanation, explain
     from treewright.show.picture import TreePicture, plot_tree
     from treewright.show.plots.boundary import plot_boundary
+    from treewright.show.report import report
     from treewright.show.trace import trace
     from treewright.table import read_table
 
@@ -79,6 +83,7 @@ __all__ = [
     "C45Classifier",
     "CARTClassifier",
     "CARTRegressor",
+    "Counterfactual",
     "DecisionStumpClassifier",
     "DecisionStumpRegressor",
     "DecisionTreeClassifier",
@@ -98,6 +103,7 @@ __all__ = [
     "RandomSubspaceRegressor",
     "RandomTreeClassifier",
     "RandomTreeRegressor",
+    "RowExplanation",
     "ShapValues",
     "StackingClassifier",
     "StackingRegressor",
@@ -108,12 +114,15 @@ __all__ = [
     "__version__",
     "complexity_table",
     "cost_complexity_path",
+    "counterfactual",
     "cross_validate_ccp_alpha",
     "cross_validate_score",
     "datasets",
     "describe_file",
     "diversity",
+    "drop_column_importance",
     "evaluate",
+    "explain",
     "export",
     "infer_task",
     "load",
@@ -124,6 +133,7 @@ __all__ = [
     "plots",
     "prune",
     "read_table",
+    "report",
     "save",
     "shap_values",
     "show",
@@ -143,6 +153,7 @@ _MODULES = {
     "C45Classifier": "treewright.estimators.single",
     "CARTClassifier": "treewright.estimators.single",
     "CARTRegressor": "treewright.estimators.single",
+    "Counterfactual": "treewright.insight.counterfactual",
     "DecisionStumpClassifier": "treewright.estimators.single",
     "DecisionStumpRegressor": "treewright.estimators.single",
     "DecisionTreeClassifier": "treewright.estimators.single",
@@ -161,6 +172,7 @@ _MODULES = {
     "RandomSubspaceRegressor": "treewright.estimators.meta",
     "RandomTreeClassifier": "treewright.estimators.single",
     "RandomTreeRegressor": "treewright.estimators.single",
+    "RowExplanation": "treewright.show.explanation",
     "ShapValues": "treewright.insight.shapley",
     "StackingClassifier": "treewright.estimators.meta",
     "StackingRegressor": "treewright.estimators.meta",
@@ -170,6 +182,7 @@ _MODULES = {
     "VotingRegressor": "treewright.estimators.meta",
     "complexity_table": "treewright.estimators.single.pruning",
     "cost_complexity_path": "treewright.estimators.single.pruning",
+    "counterfactual": "treewright.insight.counterfactual",
     "cross_validate_ccp_alpha": "treewright.estimators.single.pruning",
     "cross_validate_score": "treewright.insight.cross_validation",
     "ModelFileError": "treewright.ship",
@@ -177,6 +190,8 @@ _MODULES = {
     "diversity": "treewright.insight.diversity",
     "evaluate": "treewright.insight.evaluation",
     "export": "treewright.ship.exports",
+    "drop_column_importance": "treewright.insight.drop_column",
+    "explain": "treewright.show.explanation",
     "infer_task": "treewright.insight.task",
     "load": "treewright.ship",
     "permutation_importance": "treewright.insight.importances",
@@ -185,6 +200,7 @@ _MODULES = {
     "prune": "treewright.estimators.single.pruning",
     "read_table": "treewright.table",
     "save": "treewright.ship",
+    "report": "treewright.show.report",
     "shap_values": "treewright.insight.shapley",
     "summarise_columns": "treewright.insight.columns",
     "trace": "treewright.show.trace",

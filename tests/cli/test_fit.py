@@ -287,3 +287,17 @@ def test_a_pruned_tree_is_smaller_and_scores_what_its_learner_scores(run: Runner
     assert "--prune is 'magic'; give one of" in refused.err
     useless = run("fit", "orchard", "--model", "oner", "--prune", "collapse")
     assert "--prune means nothing to model 'oner'" in useless.err
+
+
+def test_a_report_is_written_beside_the_output(run: Runner, tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    result = run("fit", "weather", "--model", "id3", "--folds", "2", "--report", str(path))
+    assert (result.code, result.err) == (0, "")
+    assert result.out.endswith(f"\nwrote {path}\n")
+    page = path.read_text(encoding="utf-8")
+    assert page.startswith("<!DOCTYPE html>")
+    assert "outlook = overcast: yes (4.0)" in page
+    assert run("fit", "weather", "--folds", "2", "--json", "--report", str(path)).described()["model"] == "c45"
+    wrong = run("fit", "weather", "--report", str(tmp_path / "nowhere" / "report.html"))
+    assert (wrong.code, wrong.err.count("\n")) == (2, 1)
+    assert "there is no such folder" in wrong.err

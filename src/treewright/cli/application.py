@@ -11,10 +11,12 @@ import typer
 from typer.core import TyperGroup
 
 import treewright
+from treewright.cli.compare import compare
 from treewright.cli.datasets import datasets
 from treewright.cli.demo import demo
 from treewright.cli.errors import Interrupted, exit_code_of, wants_traceback
 from treewright.cli.evaluate import evaluate
+from treewright.cli.explain import explain
 from treewright.cli.export import export
 from treewright.cli.fit import fit
 from treewright.cli.info import info
@@ -64,6 +66,8 @@ app.command()(info)
 app.command()(export)
 app.command()(trace)
 app.command()(plot)
+app.command()(explain)
+app.command()(compare)
 app.command()(demo)
 app.command()(datasets)
 

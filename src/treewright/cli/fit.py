@@ -38,6 +38,7 @@ def fit(
     max_depth_shown: options.MaxDepthShownOption = None,
     whole: options.WholeOption = False,
     out: options.OutOption = None,
+    report: options.ReportOption = None,
     json: options.JsonOption = False,
 ) -> None:
     """Fit a model to a table; print the kind of each column, the score of the model, and the model."""
@@ -48,10 +49,14 @@ def fit(
     if is_ensemble(prepared.learner) and (rules or max_depth_shown is not None):
         option = "--rules" if rules else "--max-depth-shown"
         raise UserError(f"{option} shows a single tree, and model {prepared.model!r} is made of many; leave it out")
+    if report is not None and not report.absolute().parent.is_dir():
+        raise UserError(f"{report}: there is no such folder; give another file with --report")
     if json:
-        fitted = _print_json(table, prepared, seed=seed, with_rules=rules)
+        fitted, found = _print_json(table, prepared, seed=seed, with_rules=rules)
     else:
-        fitted = _print_report(table, prepared, with_rules=rules, max_depth_shown=max_depth_shown, whole=whole)
+        fitted, found = _print_report(table, prepared, with_rules=rules, max_depth_shown=max_depth_shown, whole=whole)
+    if report is not None:
+        _write_report(report, prepared, fitted, found, quiet=json)
     if out is not None:
         _write_model(fitted, out)
 
@@ -126,8 +131,8 @@ def _require_target(table: str, frame: Frame) -> str:
 
 def _print_report(
     table: str, prepared: PreparedFit, *, with_rules: bool, max_depth_shown: int | None, whole: bool
-) -> Any:
-    """Print the report of a fit; returns the model."""
+) -> tuple[Any, CrossValidation]:
+    """Print the report, and return the model with its scores."""
     from treewright.cli.analysis import fit_all, validate
     from treewright.cli.report import Report, progress_bar
 
@@ -154,7 +159,7 @@ def _print_report(
         report.heading(f"The ensemble fitted on all {_rows(len(prepared.X))}")
         report.blank()
         report.ensemble(fitted, whole=whole)
-        return fitted
+        return fitted, found
     report.heading(f"The tree fitted on all {_rows(len(prepared.X))}")
     report.blank()
     report.tree(fitted.tree_, max_depth=max_depth_shown, whole=whole)
@@ -163,7 +168,30 @@ def _print_report(
         report.heading("One rule per leaf")
         report.blank()
         report.rules(fitted.rules(), whole=whole)
-    return fitted
+    return fitted, found
+
+
+def _write_report(path: Path, prepared: PreparedFit, fitted: Any, found: CrossValidation, *, quiet: bool) -> None:
+    import shlex
+    import sys
+
+    from treewright.show.report import write_report
+
+    page = write_report(
+        fitted,
+        prepared.X,
+        prepared.y,
+        found,
+        command=shlex.join(["treewright", *sys.argv[1:]]),
+        name=prepared.target,
+        columns=prepared.columns,
+    )
+    try:
+        path.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror or error}; give another file with --report") from error
+    if not quiet:
+        print(f"\nwrote {path}")
 
 
 def is_ensemble(learner: Any) -> bool:
@@ -184,14 +212,15 @@ def task_sentence(prepared: PreparedFit) -> str:
     return f"{task} Model: {prepared.model} ({learner})."
 
 
-def _print_json(table: str, prepared: PreparedFit, *, seed: int, with_rules: bool) -> Any:
-    """Print all results as one object; returns the model."""
+def _print_json(table: str, prepared: PreparedFit, *, seed: int, with_rules: bool) -> tuple[Any, CrossValidation]:
+    """Print all results as JSON, and return the model with its scores."""
     import json
 
     from treewright.cli.analysis import fit_all, validate
 
     fitted = fit_all(prepared)
-    described = {"table": table, "seed": seed, **describe(prepared, validate(prepared), fitted)}
+    found = validate(prepared)
+    described = {"table": table, "seed": seed, **describe(prepared, found, fitted)}
     if with_rules:
         described["rules"] = [str(rule) for rule in fitted.rules()]
     try:
@@ -200,7 +229,7 @@ def _print_json(table: str, prepared: PreparedFit, *, seed: int, with_rules: boo
         raise UserError(
             f"the tree is {fitted.tree_.depth} levels deep, too deep to nest in JSON; limit it with --max-depth"
         ) from None
-    return fitted
+    return fitted, found
 
 
 def describe(prepared: PreparedFit, found: CrossValidation, fitted: Any) -> dict[str, Any]:

@@ -101,4 +101,7 @@ MaxDepthShownOption = Annotated[
     int | None, typer.Option(min=0, help="Print this many levels of the tree.", rich_help_panel=OUTPUT)
 ]
 WholeOption = Annotated[bool, typer.Option("--whole", help="Print all of a long tree.", rich_help_panel=OUTPUT)]
+ReportOption = Annotated[
+    Path | None, typer.Option("--report", help="Also write an HTML report to this file.", rich_help_panel=OUTPUT)
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object for programs.", rich_help_panel=OUTPUT)]

@@ -20,6 +20,7 @@ from treewright.cli.analysis import PreparedFit
 from treewright.cli.ensembles import importances_of, members_sentence, out_of_bag_sentence
 from treewright.insight.columns import WIDEST_VALUES
 from treewright.insight.cross_validation import CrossValidation
+from treewright.insight.importances import MANY_VALUES
 from treewright.insight.task import Task
 from treewright.insight.text_table import write_figure, write_values
 from treewright.show import draw
@@ -118,7 +119,9 @@ class Report:
         )
         if len(shown) < len(importances):
             self.paragraph(f"... and {len(importances) - len(shown)} more columns; --whole shows all.")
-        self.paragraph("Importance: the fraction of a column in the total gain of all splits.", style="dim")
+        self.paragraph(
+            f"Importance: the fraction of a column in the total gain of all splits. {MANY_VALUES}", style="dim"
+        )
 
     def rules(self, rules: Sequence[object], *, whole: bool = False) -> None:
         shown = rules if whole else rules[:MOST_LINES]

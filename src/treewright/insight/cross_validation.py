@@ -161,7 +161,7 @@ def cross_validate_score(
     if folds is not None and not is_whole(folds, 2):
         raise parameter_error("folds", folds, "a whole number of 2 or more, or None")
     task = Task.CLASSES if is_classifier(model) else Task.NUMBERS
-    values = _read_target(y, task)
+    values = read_target(y, task)
     n_rows = open_source(X).n_rows
     if len(values) != n_rows:
         raise ValueError(f"X has {n_rows} rows, but y has {len(values)} values; give one target value per row")
@@ -273,7 +273,8 @@ def _stratify(y: np.ndarray, wanted: int) -> tuple[np.ndarray, int, str]:
     return codes, count, f"{count} folds instead of {wanted}, because {why}"
 
 
-def _read_target(y: Any, task: Task) -> np.ndarray:
+def read_target(y: Any, task: Task) -> np.ndarray:
+    """The classes or numbers of a target, in the user's own type."""
     if task is Task.NUMBERS:
         return read_numbers(y)
     labels, classes = read_classes(y)

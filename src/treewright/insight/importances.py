@@ -20,27 +20,36 @@ from treewright.table import read_classes, read_numbers
 from treewright.table.selection import open_table, shuffle_column
 from treewright.table.source import open_source
 
+# What the lectures say about the gain as a measure of importance.
+MANY_VALUES = (
+    "Columns with many different values gain by chance and look more important than they are; "
+    "permutation_importance on a test set does not have this bias."
+)
+
 # A table of more columns than this is cut short when it is printed.
 MOST_LINES = 30
 
 
 @dataclass(frozen=True, eq=False)
 class Importances:
-    """The drop of a model's score when a column is shuffled; prints as a table, the largest drop first.
+    """The drop of a model's score when a column is shuffled or left out; prints as a table, the largest drop first.
 
     Parameters
     ----------
     names : tuple of str
         The columns.
     importances : ndarray, shape (n_columns, n_repeats)
-        The drop of the score, for each column and shuffle.
+        The drop of the score, for each column and shuffle, or for each column and fold.
     score : float
         The score of the table as it is.
+    score_name : str
+        What that score is called when the table is printed.
     """
 
     names: tuple[str, ...]
     importances: np.ndarray
     score: float
+    score_name: str = "score without shuffling"
 
     @property
     def importances_mean(self) -> np.ndarray:
@@ -49,7 +58,7 @@ class Importances:
 
     @property
     def importances_std(self) -> np.ndarray:
-        """The standard deviation of the drop over the shuffles."""
+        """The standard deviation of the drop over the shuffles or folds."""
         return np.asarray(self.importances.std(axis=1))
 
     def __str__(self) -> str:
@@ -62,7 +71,7 @@ class Importances:
         lines = [f"{'column':<{width}}  {'mean drop':>{right}}  {'deviation':>{right}}"]
         lines += [f"{name:<{width}}  {mean:>{right}}  {deviation:>{right}}" for name, mean, deviation in rows]
         lines += [f"... and {len(order) - len(shown)} more"] if len(shown) < len(order) else []
-        return "\n".join([*lines, "", f"score without shuffling: {_figure(self.score)}"])
+        return "\n".join([*lines, "", f"{self.score_name}: {_figure(self.score)}"])
 
     __repr__ = __str__
 

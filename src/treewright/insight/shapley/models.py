@@ -145,7 +145,7 @@ def _of_boosting(model: Any) -> SumOfTrees:
 def _score_names(model: Any, n_outputs: int) -> list[Any]:
     """The names of the scores: the classes, the second of two classes, or the target."""
     if is_classifier(model):
-        return model.classes_.tolist() if n_outputs > 1 else [model.classes_.tolist()[-1]]
+        return model.classes_.tolist() if n_outputs > 1 else [model.target_.classes[-1]]
     name = model.target_.name
     return [name] if n_outputs == 1 else [f"{name} {k}" for k in range(n_outputs)]
 

@@ -2,44 +2,79 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from treewright.insight.trace.rows import branches_of, by_surrogates
+from treewright.insight.trace.rows import branches_of, by_surrogates, first_surrogate
 from treewright.insight.trace.steps import Comparison, PathStep
 from treewright.table.column import Column
 from treewright.tree.descent import impute, predictions_of
 from treewright.tree.tree import Node, Tree
 
 
-def trace_path(tree: Tree, values: np.ndarray, name: str) -> PathStep:
-    """The comparisons of one row, given as a table of one line in the terms of the tree."""
-    given = values
-    values = np.asarray(impute(tree, values), dtype=np.float64)
-    comparisons: list[Comparison] = []
-    leaves: list[tuple[int, float, str]] = []
+@dataclass(frozen=True)
+class Followed:
+    """One branch that a row follows: the node, the branch (-1 where the row stops), and why, in words.
+
+    `fraction` is the fraction of the row on this branch. `value` is the value of the row in the column of the node, and
+    `by_value` is whether it decides.
+    """
+
+    node: Node
+    branch: int
+    fraction: float
+    value: str
+    words: str
+    by_value: bool
+
+
+def follow_row(tree: Tree, given: np.ndarray) -> tuple[list[Followed], list[tuple[Node, float]]]:
+    """The branches that one row follows in reading order, and the nodes where it ends with the fraction in each."""
+    values = np.asarray(impute(tree, given), dtype=np.float64)
+    followed: list[Followed] = []
+    ends: list[tuple[Node, float]] = []
     waiting = [(tree.root, 1.0)]
     while waiting:
         node, fraction = waiting.pop()
         if node.is_leaf:
-            leaves.append((node.index, fraction, str(node)))
+            ends.append((node, fraction))
             continue
         column = node.column
         assert column is not None
         place = int(tree.column[node.index])
         imputed = bool(np.isnan(given[0, place])) and not np.isnan(values[0, place])
         shown = _write(column, float(values[0, place])) + (" (imputed)" if imputed else "")
+        by_value = not imputed and int(branches_of(tree, node.index, values)[0]) >= 0
         for branch, share, words in _next(tree, node, values):
-            test = str(node.tests[branch]) if branch >= 0 else ""
-            part = fraction * share
-            comparisons.append(Comparison(node.index, column.name, shown, test, words, part, node.depth))
+            followed.append(Followed(node, branch, fraction * share, shown, words, by_value))
             if branch < 0:
-                leaves.append((node.index, part, f"{node.prediction}, as it stops here"))
+                ends.append((node, fraction * share))
             else:
-                waiting.append((node.children[branch], part))
-    # Reading order: the first branch of a divided row is followed first.
-    shares = predictions_of(tree, given)[0]
+                waiting.append((node.children[branch], fraction * share))
+    return followed, ends
+
+
+def trace_path(tree: Tree, values: np.ndarray, name: str) -> PathStep:
+    """The comparisons of one row, given as a table of one line in the terms of the tree."""
+    followed, ends = follow_row(tree, values)
+    comparisons = [
+        Comparison(
+            one.node.index,
+            tree.columns[int(tree.column[one.node.index])].name,
+            one.value,
+            str(one.node.tests[one.branch]) if one.branch >= 0 else "",
+            one.words,
+            one.fraction,
+            one.node.depth,
+        )
+        for one in followed
+    ]
+    leaves = [
+        (node.index, part, str(node) if node.is_leaf else f"{node.prediction}, as it stops here") for node, part in ends
+    ]
+    shares = predictions_of(tree, values)[0]
     if tree.target.is_classes:
         label = int(tree.labels_for(shares[None])[0])
         return PathStep(name, tuple(comparisons), tuple(leaves), tree.target.classes[label], tuple(shares.tolist()))
@@ -65,17 +100,28 @@ def _next(tree: Tree, node: Node, values: np.ndarray) -> list[tuple[int, float, 
     to = int(branches_of(tree, index, values)[0])
     if to >= 0:
         return [(to, 1.0, _compare(node, to, _write(column, value)))]
+    absent = "an unseen category counts as missing" if unseen else "no value"
     if node.missing_branch < 0:
         children = node.children
         shares = [child.share for child in children]
         return [
-            (branch, share, f"no value: {share:.4g} of the row goes here")
+            (branch, share, f"{absent}: {share:.4g} of the row goes here")
             for branch, share in reversed(list(enumerate(shares)))
             if share > 0.0
         ]
     branch = int(by_surrogates(tree, index, values)[0])
-    by = "a surrogate decides, or the majority" if tree.surrogates is not None else "this branch takes missing values"
-    return [(branch, 1.0, f"no value: {by}")]
+    return [(branch, 1.0, f"{absent}: {_without_value(tree, node, branch, values)}")]
+
+
+def _without_value(tree: Tree, node: Node, branch: int, values: np.ndarray) -> str:
+    """Why a row without a value follows its branch."""
+    if tree.surrogates is None:
+        return "this branch takes missing values"
+    found = first_surrogate(tree, node.index, values)
+    if found < 0:
+        return "no surrogate has a value either, so the majority decides"
+    surrogate = node.surrogates[found]
+    return f"the surrogate {surrogate.tests[surrogate.branches.index(branch)]} decides"
 
 
 def _compare(node: Node, branch: int, value: str) -> str:

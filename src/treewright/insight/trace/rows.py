@@ -61,6 +61,24 @@ def by_surrogates(tree: Tree, node: int, values: np.ndarray) -> np.ndarray:
     return np.where(to < 0, int(tree.missing_branch[node]), to)
 
 
+def first_surrogate(tree: Tree, node: int, values: np.ndarray) -> int:
+    """The number of the surrogate that decides for one row without a value, -1 if the majority does."""
+    found = tree.surrogates
+    columns = [] if found is None else found.column[node].tolist()
+    for k, column in enumerate(columns):
+        if column < 0:
+            break
+        value = float(values[0, column])
+        if np.isnan(value):
+            continue
+        assert found is not None
+        if not tree.columns[column].is_categorical:
+            return k
+        if value in tree.category_map(int(found.map_start[node, k]))[0]:
+            return k
+    return -1
+
+
 def divide(
     tree: Tree, node: int, here: Here, values: np.ndarray, strategy: int, *, grown: bool = True
 ) -> tuple[list[Here], np.ndarray]:
