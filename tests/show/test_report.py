@@ -13,7 +13,9 @@ import pytest
 
 from sample_tables import mixed_table
 from treewright import (
+    BaggingRegressor,
     C45Classifier,
+    CARTClassifier,
     DecisionTreeClassifier,
     DecisionTreeRegressor,
     RandomForestClassifier,
@@ -22,6 +24,7 @@ from treewright import (
     datasets,
     report,
 )
+from treewright.show.report_effects import representative
 
 
 class Page(HTMLParser):
@@ -138,3 +141,30 @@ def test_several_targets_are_one_sentence(tmp_path: Path) -> None:
     y = np.array([[0.0, 1.0], [0.0, 1.0], [5.0, 1.0], [5.0, 2.0]])
     with pytest.raises(ValueError, match="several targets"):
         report(DecisionTreeRegressor().fit({"x": [1, 2, 3, 4]}, y), {"x": [1, 2, 3, 4]}, y, tmp_path / "r.html")
+
+
+@pytest.mark.parametrize("learner", [RandomForestClassifier, BaggingRegressor])
+def test_the_representative_tree_predicts_most_like_the_ensemble(learner: Any, tmp_path: Path) -> None:
+    iris = datasets.load_iris()
+    y = iris.y if learner is RandomForestClassifier else iris.X["petal_width"]
+    X = iris.X[["sepal_length", "sepal_width", "petal_length"]]
+    model = learner(n_estimators=12, random_state=0).fit(X, y)
+    classes = hasattr(model, "predict_proba")
+    whole = model.predict_proba(X) if classes else model.predict(X)
+    distances = [
+        np.mean(((member.predict_proba(X) if classes else member.predict(X)) - whole) ** 2)
+        for member in model.estimators_
+    ]
+    assert representative(model, X) == int(np.argmin(distances))
+    page = report(model, X, y, tmp_path / "r.html", folds=2).read_text(encoding="utf-8")
+    assert "A representative tree" in page
+    assert page.count("<polyline") == 3  # a curve for each column
+
+
+def test_effects_of_categories_are_dots_with_their_names(tmp_path: Path) -> None:
+    orchard = datasets.load_orchard()
+    model = CARTClassifier(max_depth=3, prune=None).fit(orchard.X, orchard.y)
+    page = report(model, orchard.X, orchard.y, tmp_path / "r.html", folds=2).read_text(encoding="utf-8")
+    assert "Effects of columns" in page
+    assert "<title>Boskoop: 0." in page
+    assert len(page) < 500_000

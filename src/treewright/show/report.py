@@ -5,8 +5,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Sequence
 from html import escape
-from importlib import import_module, metadata
-from importlib.util import find_spec
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,8 @@ from treewright.insight.importances import MANY_VALUES
 from treewright.insight.one_row import check_model, names_of_columns
 from treewright.insight.task import Task
 from treewright.insight.text_table import write_figure
+from treewright.show.picture import plot_tree
+from treewright.show.report_effects import effects_section, representative_section
 from treewright.show.sections import STYLE, Section, html_of_section
 from treewright.show.text import draw
 from treewright.table import read_frame, target_name
@@ -45,7 +46,8 @@ def report(
     """Write one self-contained HTML file about a fitted model and its table.
 
     It shows the columns with warnings, the cross-validated score beside that of a constant prediction, the tree or the
-    members, the importances of the columns, where the errors are, and how to reproduce it. It contains aggregates,
+    members with a representative tree, the importances and effects of the columns, where the errors are, and how to
+    reproduce it. It contains aggregates,
     no rows, needs no network, and has less than 500 kB for any table.
 
     Parameters
@@ -114,7 +116,9 @@ def write_report(
         _warnings([*warnings, leak] if leak else warnings),
         html_of_section(_data(columns, len(target), name, target, found.task)),
         _model(model),
+        representative_section(model, X),
         html_of_section(_importance_section(importances)),
+        effects_section(model, X, importances),
         html_of_section(_errors(found, target)),
         html_of_section(_reproduction(model, digest_of(table, target), command)),
     ]
@@ -196,10 +200,8 @@ def _model(model: Any) -> str:
 
 
 def _picture(model: Any) -> str:
-    """The tree as SVG, if the package can draw it and the picture is small."""
-    if find_spec("treewright.show.picture") is None:
-        return ""
-    svg = str(import_module("treewright.show.picture").plot_tree(model).svg)
+    """The tree as SVG, if the picture is small."""
+    svg = plot_tree(model).svg
     return svg if len(svg.encode()) <= LARGEST_PICTURE else ""
 
 

@@ -91,7 +91,7 @@ def plot_partial_dependence(
     given = Given.of(X)
     place = given.place(column)
     grid = given.grid(place, n_points)
-    curves, what = _predict_along(model, given, place, grid, of_class)
+    curves, what = predict_along(model, given, place, grid, of_class)
     ax = open_axes(ax)
     own = given.columns[place]
     chosen = np.linspace(0, len(curves) - 1, min(ice, len(curves))).astype(np.int64)
@@ -109,7 +109,7 @@ def plot_partial_dependence(
 MOST_ROWS = 2000
 
 
-def _predict_along(model: Any, given: Given, place: int, grid: np.ndarray, of_class: Any) -> tuple[np.ndarray, str]:
+def predict_along(model: Any, given: Given, place: int, grid: np.ndarray, of_class: Any) -> tuple[np.ndarray, str]:
     """The prediction of each row at each value of a column, [row, value], and what is predicted."""
     values = given.values
     if len(values) > MOST_ROWS:
