@@ -27,8 +27,8 @@ OPTIONS = {
 
 
 def random_learners() -> list[type]:
-    found = [getattr(treewright, name) for name in treewright.__all__]
-    return [one for one in found if inspect.isclass(one) and "random_state" in inspect.signature(one).parameters]
+    found = [getattr(treewright, name) for name in treewright.__all__ if name.endswith(("Classifier", "Regressor"))]
+    return [one for one in found if "random_state" in inspect.signature(one).parameters]
 
 
 def build(learner: type, random_state: Any) -> Any:
