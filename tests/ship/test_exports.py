@@ -228,3 +228,29 @@ def test_json_has_the_tables_of_the_program(fitted: dict[str, Any]) -> None:
     found = json.loads(export(fitted["tree"], to="json"))
     assert found["learner"] == "DecisionTreeClassifier"
     assert len(found["kind"]) == fitted["tree"].tree_.n_nodes
+
+
+def test_costs_are_refused() -> None:
+    rows = table(80, 0, unseen=False)
+    y = np.digitize(target(rows), [1])
+    model = DecisionTreeClassifier(max_depth=2, misclassification_costs={(0, 1): 9}).fit(rows, y)
+    with pytest.raises(ModelFileError, match="misclassification costs"):
+        export(model, to="python")
+
+
+def test_a_query_grows_with_the_tree_only() -> None:
+    x = np.arange(60.0)
+    sizes = []
+    for depth in (10, 20):
+        # A chain: each split separates the lowest value of those that are left.
+        model = DecisionTreeRegressor(max_depth=depth).fit(x[:, None], 2.0**-x)
+        sizes.append(len(export(model, to="sql")) / model.tree_.n_nodes)
+    assert sizes[1] < 1.5 * sizes[0]
+
+
+def test_a_column_with_the_name_of_a_score_is_not_taken_for_it() -> None:
+    database = sqlite3.connect(":memory:")
+    database.execute("CREATE TABLE data (score_0, x)")
+    database.executemany("INSERT INTO data VALUES (?, ?)", [(5.0, 0.0), (7.0, 1.0)])
+    model = DecisionTreeRegressor().fit({"score_0": [5.0, 7.0] * 4, "x": [0.0, 1.0] * 4}, [1.0, 2.0] * 4)
+    assert [line[-1] for line in database.execute(export(model, to="sql"))] == [1.0, 2.0]

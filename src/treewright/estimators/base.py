@@ -153,7 +153,7 @@ class TableLearner(NamesExplained, BaseEstimator):
         names = self.__dict__.get("feature_names_in_")
         values = None
         if self._has_plain_columns():
-            values = matrix_of(X, None if names is None else names.tolist(), self.n_features_in_)
+            values = matrix_of(X, None if names is None else names.tolist(), len(self._columns()))
         if values is None:
             values = read_like(
                 X,

@@ -133,6 +133,12 @@ def _fits_imputation(found: Mapping[str, Any]) -> bool:
     return _is_array(found["usual"], "f8") and isinstance(found["guesses"], tuple)
 
 
+def _fits_target(found: Mapping[str, Any]) -> bool:
+    outputs = found["outputs"]
+    flat = isinstance(outputs, tuple) and all(isinstance(one, Target) and not one.outputs for one in outputs)
+    return flat and isinstance(found["classes"], tuple) and isinstance(found["name"], str)
+
+
 _CHECKS: dict[str, Callable[[Mapping[str, Any]], bool]] = {
     "Tree": _fits_tree,
     "Surrogates": _fits_surrogates,
@@ -140,4 +146,5 @@ _CHECKS: dict[str, Callable[[Mapping[str, Any]], bool]] = {
     "Bins": _fits_bins,
     "TargetEncoding": _fits_encoding,
     "Imputation": _fits_imputation,
+    "Target": _fits_target,
 }

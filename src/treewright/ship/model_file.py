@@ -76,13 +76,14 @@ def load(source: Any, *, functions: Mapping[str, Callable[..., Any]] | None = No
     ModelFileError
         If the file is damaged, or no model file.
     """
-    arrays, metadata = unpack(_open(source), verify=verify)
+    file = _open(source)
+    arrays, metadata = unpack(file, verify=verify)
     described = _read_description(metadata)
     try:
-        model = Reader(arrays, functions or {}).read(described["model"])
+        model = Reader(arrays, functions or {}, len(file)).read(described["model"])
     except ModelFileError:
         raise
-    except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, RecursionError) as error:
+    except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError, MemoryError) as error:
         words = " ".join(str(error).split()) or type(error).__name__
         raise ModelFileError(f"the model in the file is damaged: {words}") from error
     if name_of(object_classes(), model) is None or not isinstance(model, BaseEstimator):

@@ -144,8 +144,12 @@ def _write_plain(value: Any) -> dict[str, Any] | None:
 class Reader:
     """Turns JSON back into values; every value is checked before it is created."""
 
-    def __init__(self, arrays: Mapping[str, np.ndarray], functions: Mapping[str, Callable[..., Any]]) -> None:
-        self.arrays, self.functions = arrays, functions
+    def __init__(
+        self, arrays: Mapping[str, np.ndarray], functions: Mapping[str, Callable[..., Any]], n_bytes: int
+    ) -> None:
+        self.arrays, self.functions = dict(arrays), functions
+        # Bytes that cells may take: a small file cannot ask for much memory.
+        self._n_left = (1 << 20) + 64 * n_bytes
         self._read: list[Any] = []
 
     def read(self, written: Any) -> Any:
@@ -176,10 +180,10 @@ class Reader:
         if kind == "tuple":
             return tuple(self.read(item) for item in written["items"])
         if kind in ("dict", "bunch"):
-            items = {self.read(key): self.read(item) for key, item in written["items"]}
+            items = {_plain_key(self.read(key)): self.read(item) for key, item in written["items"]}
             return Bunch(**items) if kind == "bunch" else items
         if kind == "Column":
-            categories = tuple(self.read(one) for one in written["categories"])
+            categories = tuple(_plain_cell(self.read(one)) for one in written["categories"])
             return Column(_text(written["name"]), Kind(written["kind"]), categories, Unit(written["unit"]))
         if kind == "object":
             return self._read_object(written)
@@ -191,7 +195,8 @@ class Reader:
         raise ModelFileError(f"the file contains {kind!r}, which this version of treewright does not know")
 
     def _read_array(self, written: Mapping[str, Any]) -> np.ndarray:
-        array = self.arrays[_text(written["name"])]
+        # Each array has one place, so that a file cannot repeat a large one.
+        array = self.arrays.pop(_text(written["name"]))
         # Small arrays are copied, so that they do not keep the file open and can be written to.
         array = array.copy() if array.nbytes < LARGE else array
         unit = written.get("unit")
@@ -205,9 +210,10 @@ class Reader:
     def _read_cells(self, written: Mapping[str, Any]) -> np.ndarray:
         dtype = np.dtype(_text(written["dtype"]))
         items = [self.read(item) for item in written["items"]]
-        if dtype.kind not in "OSU" or dtype.itemsize > 1 << 20:
+        if dtype.kind not in "OSU":
             raise ModelFileError("a list of cells of the file has an unknown type; the file is damaged")
-        if dtype.kind in "SU" and dtype.itemsize * max(len(items), 1) > 1 << 30:
+        self._n_left -= dtype.itemsize * len(items)
+        if self._n_left < 0:
             raise ModelFileError("a list of cells of the file is too large; the file is damaged")
         cells = np.empty(len(items), dtype=dtype)
         for place, item in enumerate(items):
@@ -234,6 +240,23 @@ class Reader:
         if issubclass(known, list):
             value.extend(self.read(item) for item in written.get("items", []))
         return value
+
+
+_CELLS = (str, bool, int, float, bytes, date, time, timedelta, Decimal, type(None))
+
+
+def _plain_cell(value: Any) -> Any:
+    """A category: a value without parts, which is compared at once."""
+    if not isinstance(value, _CELLS):
+        raise ModelFileError("a category of the file is not a plain value; the file is damaged")
+    return value
+
+
+def _plain_key(value: Any) -> Any:
+    """A key: a plain value, or a tuple of them."""
+    for part in value if isinstance(value, tuple) else (value,):
+        _plain_cell(part)
+    return value
 
 
 def _text(value: Any) -> str:

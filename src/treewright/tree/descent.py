@@ -43,7 +43,7 @@ def descend_rows(tree: Tree, values: np.ndarray) -> ReachedNodes:
     from treewright.engines.exact.descent import descend
     from treewright.runtime.forms import choose_form
 
-    values = np.ascontiguousarray(impute(tree, values), dtype=np.float64)
+    values = _prepared(tree, values)
     splits = _split_arrays(tree)
     ends = np.zeros(len(values), dtype=np.int64)
     capacity = len(values)
@@ -65,10 +65,17 @@ def fractions_of_branches(tree: Tree, values: np.ndarray) -> tuple[np.ndarray, n
     from treewright.engines.exact.descent import branch_fractions
     from treewright.runtime.forms import choose_form
 
-    values = np.ascontiguousarray(impute(tree, values), dtype=np.float64)
+    values = _prepared(tree, values)
     fractions, stops = np.empty((len(values), tree.n_nodes)), np.empty((len(values), tree.n_nodes))
     choose_form(fractions.size)(branch_fractions)(values, *_split_arrays(tree), fractions, stops)
     return fractions, stops
+
+
+def _prepared(tree: Tree, values: np.ndarray) -> np.ndarray:
+    """Return the rows as the kernels take them, with missing values imputed."""
+    if values.shape[1] != len(tree.columns):
+        raise ValueError(f"the rows have {values.shape[1]} columns, but the tree has {len(tree.columns)}")
+    return np.ascontiguousarray(impute(tree, values), dtype=np.float64)
 
 
 def _split_arrays(tree: Tree) -> tuple[Any, ...]:

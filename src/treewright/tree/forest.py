@@ -189,12 +189,19 @@ class Forest:
         """Encode rows for the trees, with one byte per column."""
         from treewright.encoding.bins import code_by_row
 
+        self._check_width(values)
         return code_by_row(_compiled(), self.bins, self.padded_cuts, values, _threads(len(values), n_jobs))
+
+    def _check_width(self, rows: Any) -> None:
+        """Refuse rows of another number of columns: compiled code would read beyond them."""
+        if rows.shape[1] != len(self.columns):
+            raise ValueError(f"the rows have {rows.shape[1]} columns, but the forest has {len(self.columns)}")
 
     def leaves(self, codes: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
         """Return the leaf that each encoded row reaches in each tree, numbered within the tree."""
         from treewright.engines.packed.predict import leaves_of_rows
 
+        self._check_width(codes)
         return leaves_of_rows(_compiled(), codes, self.packed, _threads(len(codes), n_jobs))
 
     def nodes_of(self, leaves: np.ndarray) -> np.ndarray:
@@ -261,6 +268,7 @@ class Forest:
     ) -> tuple[np.ndarray, np.ndarray]:
         from treewright.engines.packed.predict import sum_predictions
 
+        self._check_width(codes)
         return sum_predictions(_compiled(), codes, self.packed, majority, _threads(len(codes), n_jobs), bags)
 
 
@@ -398,6 +406,11 @@ def _variance(
     return np.asarray(squares / weight)
 
 
+def _rises(places: np.ndarray) -> bool:
+    """Is each place after the one before? Compared, not subtracted: differences of the largest numbers overflow."""
+    return bool((places[1:] > places[:-1]).all())
+
+
 def _check(forest: Forest) -> None:
     """Raise an error for arrays that could send a row out of bounds."""
     from treewright.engines.packed.walk import has_invalid_node
@@ -415,11 +428,15 @@ def _check(forest: Forest) -> None:
         and len(forest.node_set) in (0, all_nodes)
         and forest.sets.shape[1:] == (4,)
         and forest.gains.shape == (n_trees, len(forest.columns))
-        and bool((np.diff(forest.node_start) > 0).all() and (np.diff(forest.leaf_start) > 0).all())
+        and len(forest.leaf_value) in (0, all_leaves)
+        and len(forest.leaf_spread) in (0, all_leaves)
+        and _rises(forest.node_start)
+        and _rises(forest.leaf_start)
     )
     if fits and by_class:
         fits = (
-            bool((np.diff(forest.leaf_end, prepend=0) > 0).all())
+            bool(forest.leaf_end[0] > 0)
+            and _rises(forest.leaf_end)
             and forest.leaf_end[-1] == len(forest.entry_class) == len(forest.entry_share)
             and int(forest.entry_class.max()) < n_classes
         )

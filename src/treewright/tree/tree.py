@@ -746,6 +746,8 @@ def _check_sizes(tree: Tree) -> None:
 
 def _check_children(tree: Tree, leaf: np.ndarray) -> None:
     inner = np.flatnonzero(~leaf)
+    if int(tree.n_children.sum(dtype=np.int64)) != len(tree.kind) - 1:
+        raise ValueError("every node but the root must have exactly one parent")
     if not np.array_equal(np.sort(_children_of(tree, inner)), np.arange(1, len(tree.kind))):
         raise ValueError("every node but the root must have exactly one parent")
     if (tree.first_child[inner] <= inner).any():
@@ -809,6 +811,8 @@ def _check_surrogates(tree: Tree, found: Surrogates) -> None:
             raise ValueError("a surrogate sends rows to a branch that its node does not have")
     starts, n_words = found.map_start[at], len(tree.category_sets)
     is_map = np.array([column.is_categorical for column in tree.columns], dtype=bool)[found.column[at]]
+    if (starts[~is_map] >= 0).any():
+        raise ValueError("a surrogate on numbers has a map of categories")
     starts, n_branches = starts[is_map], n_branches[is_map]
     if (starts < 0).any() or (starts >= n_words).any() or (tree.category_sets[starts] > n_words).any():
         raise ValueError("the map of a surrogate extends beyond 'category_sets'")

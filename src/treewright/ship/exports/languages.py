@@ -105,7 +105,7 @@ $tables
 
 function read(row) {
   return NAMES.map((name, k) => {
-    const cell = row[name];
+    const cell = Object.hasOwn(row, name) ? row[name] : null;
     if (cell === null || cell === undefined || Number.isNaN(cell)) return null;
     if (CATEGORIES[k] === null) return Number(cell);
     return CATEGORIES[k].indexOf(cell);

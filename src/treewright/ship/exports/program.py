@@ -232,6 +232,8 @@ def _add_tree(found: dict[str, list[Any]], tree: Tree, of_node: np.ndarray) -> N
 
 
 def _check_tree(tree: Tree) -> None:
+    if tree.misclassification_costs is not None:
+        raise ExportError("the model has misclassification costs, which exports do not have; fit it without them")
     if tree.surrogates is not None:
         raise ExportError("the model has surrogate splits, which exports do not have; fit it with missing='learned'")
     if tree.imputation is not None:

@@ -27,25 +27,35 @@ def to_sql(program: Program, table: str = "data") -> str:
                 terms.append(_case(program, root, output - first))
         total = "\n  + ".join(terms)
         sums.append(f"(({total}) / {_number(program.divisor)} + {_number(program.constant[output])})")
-    inner = ", ".join(f"{total} AS score_{k}" for k, total in enumerate(sums))
+    prefix = _free_prefix(program)
+    inner = ", ".join(f"{total} AS {prefix}{k}" for k, total in enumerate(sums))
     scored = f"SELECT *, {inner}\n  FROM {_quoted(table)}"
-    return f"SELECT *, {_predictions(program)}\nFROM ({scored}) AS scored;\n"
+    return f"SELECT *, {_predictions(program, prefix)}\nFROM ({scored}) AS scored;\n"
 
 
-def _predictions(program: Program) -> str:
+def _free_prefix(program: Program) -> str:
+    """The beginning of the names of scores, which no column has."""
+    prefix, names = "score_", [column.name.lower() for column in program.columns]
+    while any(name.startswith(prefix) for name in names):
+        prefix = f"treewright_{prefix}"
+    return prefix
+
+
+def _predictions(program: Program, prefix: str) -> str:
     """The predictions from the scores."""
+    first = f"{prefix}0"
     names = ["prediction"] if program.classes is None else [f"probability_{one}" for one in program.classes]
-    scores = [f"score_{k}" for k in range(program.n_sums)]
+    scores = [f"{prefix}{k}" for k in range(program.n_sums)]
     if program.link == COMPLEMENT:
-        found = ["1.0 - score_0", "score_0"]
+        found = [f"1.0 - {first}", first]
     elif program.link == LOGISTIC:
-        found = [f"1.0 / (1.0 + exp({sign}{_number(program.scale)} * score_0))" for sign in ("", "-")]
+        found = [f"1.0 / (1.0 + exp({sign}{_number(program.scale)} * {first}))" for sign in ("", "-")]
     elif program.link == SOFTMAX:
         # The largest score is not subtracted: no dialect has a maximum of several columns under one name.
         total = " + ".join(f"exp({score})" for score in scores)
         found = [f"exp({score}) / ({total})" for score in scores]
     elif program.link == EXP:
-        found = ["exp(score_0)"]
+        found = [f"exp({first})"]
     else:
         found = scores
     return ", ".join(f"{one} AS {_quoted(name)}" for one, name in zip(found, names, strict=True))
@@ -81,20 +91,32 @@ def _n_branches(program: Program, node: int) -> int:
 
 
 def _node(program: Program, node: int, branches: list[str], place: int) -> str:
+    """One node; the text of each branch occurs once, so that the query grows with the tree only."""
     column = program.columns[program.column[node]]
     name = _quoted(column.name)
-    missing = branches[program.missing[node]]
+    missing = program.missing[node]
     if column.kind is Kind.NUMERIC:
-        test = "TRUE" if math.isinf(program.threshold[node]) else f"{name} <= {_number(program.threshold[node])}"
-        return f"CASE WHEN {name} IS NULL THEN {missing} WHEN {test} THEN {branches[0]} ELSE {branches[1]} END"
+        tests = [_below(name, program.threshold[node]), *([f"{name} IS NULL"] if missing == 0 else [])]
+        return f"CASE WHEN {' OR '.join(tests)} THEN {branches[0]} ELSE {branches[1]} END"
     unseen = program.unseen[node]
     other = _number(program.values[program.value[node] + place]) if unseen == STOP else branches[unseen]
-    cases = [
-        f"WHEN {name} IN ({', '.join(_literal(column, k) for k in chosen)}) THEN {branches[branch]}"
-        for branch, chosen in _categories_by_branch(program, node, column).items()
-        if chosen
-    ]
-    return f"CASE WHEN {name} IS NULL THEN {missing} {' '.join(cases)} ELSE {other} END"
+    chosen = _categories_by_branch(program, node, column)
+    cases = []
+    for branch, text in enumerate(branches):
+        if branch == unseen:
+            continue  # it is the ELSE
+        categories = ", ".join(_literal(column, k) for k in chosen.get(branch, []))
+        tests = [f"{name} IN ({categories})"] if categories else []
+        tests += [f"{name} IS NULL"] if branch == missing else []
+        cases += [f"WHEN {' OR '.join(tests)} THEN {text}"] if tests else []
+    return f"CASE {' '.join(cases)} ELSE {other} END" if cases else other
+
+
+def _below(name: str, threshold: float) -> str:
+    """The test of a value; an infinite threshold separates known from missing values."""
+    if math.isinf(threshold):
+        return f"{name} IS NOT NULL" if threshold > 0 else "1 = 0"
+    return f"{name} <= {_number(threshold)}"
 
 
 def _categories_by_branch(program: Program, node: int, column: Column) -> dict[int, list[int]]:

@@ -1,0 +1,134 @@
+"""Model files with a right checksum and wrong contents: no kernel reads beyond its arrays, memory stays small."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from treewright import (
+    CARTClassifier,
+    DecisionTreeClassifier,
+    GradientBoostingRegressor,
+    ModelFileError,
+    RandomForestClassifier,
+    RandomForestRegressor,
+    load,
+    save,
+)
+from treewright.ship.layout import pack, unpack
+
+Change = Callable[[dict[str, Any], dict[str, np.ndarray]], None]
+
+
+def tampered(model: Any, change: Change) -> bytes:
+    """The file of a model with changed contents and a checksum that fits."""
+    arrays, metadata = unpack(memoryview(save(model) or b""))
+    described, copies = json.loads(metadata["treewright"]), {name: array.copy() for name, array in arrays.items()}
+    change(described["model"], copies)
+    return pack(copies, {"treewright": json.dumps(described)})
+
+
+def numbers(n_columns: int = 4) -> tuple[np.ndarray, np.ndarray]:
+    draw = np.random.default_rng(0)
+    X = draw.normal(size=(200, n_columns))
+    return X, X[:, 0] + X[:, 1] ** 2
+
+
+def field_of(found: dict[str, Any], *names: str) -> dict[str, Any]:
+    for name in names:
+        found = found["fields"][name] if "fields" in found else found["state"][name]
+    return found
+
+
+@pytest.mark.parametrize(
+    "learner", [GradientBoostingRegressor(n_estimators=3), RandomForestRegressor(3, random_state=0)]
+)
+@pytest.mark.parametrize("claimed", [1, 400_000])
+def test_another_number_of_columns_cannot_reach_a_kernel(learner: Any, claimed: int) -> None:
+    X, y = numbers()
+    model = load(tampered(learner.fit(X, y), lambda found, _: found["state"].update(n_features_in_=claimed)))
+    with pytest.raises(ValueError, match="expecting 4 features"):
+        model.predict(X[:, :1])
+    assert len(model.predict(X)) == len(X)
+
+
+def test_ends_of_leaves_that_overflow_are_refused() -> None:
+    X, y = numbers()
+    model = RandomForestClassifier(n_estimators=1, max_depth=3, random_state=0).fit(X, np.digitize(y, [0, 1]))
+
+    def change(found: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+        ends = arrays[field_of(found, "forest_", "leaf_end")["name"]]
+        ends[0], ends[1] = 2**63 - 1, -2
+
+    with pytest.raises(ModelFileError):
+        load(tampered(model, change))
+
+
+def test_values_of_some_leaves_only_are_refused() -> None:
+    X, y = numbers()
+    model = RandomForestClassifier(n_estimators=1, max_depth=3, random_state=0).fit(X, np.digitize(y, [0, 1]))
+
+    def change(found: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+        arrays[field_of(found, "forest_", "leaf_value")["name"]] = np.ones(1)
+
+    with pytest.raises(ModelFileError):
+        load(tampered(model, change))
+
+
+def test_maps_of_surrogates_on_numbers_are_refused() -> None:
+    X, y = numbers()
+    X[::7, 0] = np.nan
+    model = CARTClassifier(missing="surrogate", prune=None, max_depth=3).fit(X, y > 0.5)
+
+    def change(found: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+        arrays[field_of(found, "tree_", "surrogates", "map_start")["name"]][:] = 2**40
+
+    with pytest.raises(ModelFileError):
+        load(tampered(model, change))
+
+
+def test_a_node_with_billions_of_children_is_refused() -> None:
+    X, y = numbers()
+
+    def change(found: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+        arrays[field_of(found, "tree_", "n_children")["name"]][0] = 2**31 - 1
+
+    with pytest.raises(ModelFileError, match="exactly one parent"):
+        load(tampered(DecisionTreeClassifier(max_depth=2).fit(X, y > 0), change))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"#": "cells", "dtype": "<U262144", "shape": [400], "items": [""] * 400},
+        {"#": "dict", "items": [[{"#": "tuple", "items": [{"#": "tuple", "items": []}]}, 1]]},
+        {"#": "Decimal", "text": "abc"},
+        {"#": "ref", "number": 10**9},
+        {"#": "object", "class": "os.system", "state": {}},
+        {"#": "array", "name": "0"},
+    ],
+)
+def test_hostile_values_are_refused(value: dict[str, Any]) -> None:
+    X, y = numbers()
+
+    def change(found: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+        found["state"]["more"] = value
+        found["state"]["again"] = {"#": "array", "name": "0"}
+
+    with pytest.raises(ModelFileError):
+        load(tampered(DecisionTreeClassifier(max_depth=2).fit(X, y > 0), change))
+
+
+@pytest.mark.parametrize("shape", [{}, [0, 2**63], [1] * 70, "ab"])
+def test_impossible_shapes_are_refused(shape: Any) -> None:
+    file = pack({"0": np.zeros(0)}, {"treewright": "{}"})
+    length = int.from_bytes(file[:8], "little")
+    header = json.loads(file[8 : 8 + length])
+    header["0"]["shape"] = shape
+    written = json.dumps(header).encode()
+    with pytest.raises(ModelFileError):
+        load(len(written).to_bytes(8, "little") + written + file[8 + length :], verify=False)
