@@ -811,14 +811,15 @@ def _check_surrogates(tree: Tree, found: Surrogates) -> None:
             raise ValueError("a surrogate sends rows to a branch that its node does not have")
     starts, n_words = found.map_start[at], len(tree.category_sets)
     is_map = np.array([column.is_categorical for column in tree.columns], dtype=bool)[found.column[at]]
-    if (starts[~is_map] >= 0).any():
-        raise ValueError("a surrogate on numbers has a map of categories")
-    starts, n_branches = starts[is_map], n_branches[is_map]
+    of_numbers, starts, n_branches = starts[~is_map], starts[is_map], n_branches[is_map]
     if (starts < 0).any() or (starts >= n_words).any() or (tree.category_sets[starts] > n_words).any():
         raise ValueError("the map of a surrogate extends beyond 'category_sets'")
     sizes = tree.category_sets[starts].astype(np.int64)
     if (starts + 2 * sizes >= n_words).any():
         raise ValueError("the map of a surrogate extends beyond 'category_sets'")
+    # Kernels read a map wherever there is one.
+    if (of_numbers >= 0).any():
+        raise ValueError("a surrogate on numbers has a map of categories")
     branches_at = np.repeat(starts + 2, sizes) + 2 * _counts_within(sizes)
     if (tree.category_sets[branches_at] >= np.repeat(n_branches, sizes).astype(np.uint64)).any():
         raise ValueError("a surrogate sends rows to a branch that its node does not have")
