@@ -8,6 +8,7 @@ import math
 import shutil
 import sqlite3
 import subprocess
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -15,90 +16,26 @@ import numpy as np
 import pytest
 from sklearn.base import is_classifier
 
+from export_models import COLOUR, MODELS, N_ROWS, expected_of, fitted_models, new_rows, table, target
 from treewright import (
     BaggingClassifier,
-    C45Classifier,
     CARTClassifier,
     DecisionTreeClassifier,
     DecisionTreeRegressor,
-    ExtraTreesRegressor,
     GradientBoostingClassifier,
-    GradientBoostingRegressor,
     ModelFileError,
-    RandomForestClassifier,
-    RandomForestRegressor,
     export,
 )
-
-N_ROWS = 10_000
-COLOURS = ["red", "blue's", 'gre"en', "grey"]
-
-
-def table(n_rows: int, seed: int, *, unseen: bool) -> dict[str, list[Any]]:
-    """Numbers, text with quotes, and numbers as categories, with missing values and, in new rows, unseen categories."""
-    draw = np.random.default_rng(seed)
-    colours = [*COLOURS, "violet"] if unseen else COLOURS
-    codes = [1, 2, 3, 7] if unseen else [1, 2, 3]
-    columns = {
-        "x": draw.normal(size=n_rows).tolist(),
-        "a name, with ' and \" signs": draw.choice(colours, n_rows).tolist(),
-        "code": draw.choice(codes, n_rows).tolist(),
-        "z": draw.normal(size=n_rows).round(1).tolist(),
-    }
-    return {name: [None if draw.random() < 0.1 else cell for cell in cells] for name, cells in columns.items()}
-
-
-def target(columns: dict[str, list[Any]]) -> np.ndarray:
-    x, colour, code, z = columns.values()
-    numbers = [
-        (0 if a is None else a) * (1 if b == "red" else -1) + (0 if c is None else c) + (0 if d is None else d) ** 2
-        for a, b, c, d in zip(x, colour, code, z, strict=True)
-    ]
-    return np.array(numbers)
-
-
-KINDS = {"categorical_features": ["code"]}
-SMALL = {"n_estimators": 8, "random_state": 0, **KINDS}
-MODELS = {
-    "tree": DecisionTreeClassifier(max_depth=7, **KINDS),
-    "multiway": DecisionTreeClassifier(max_depth=5, categorical="multiway", unseen="stop", **KINDS),
-    "majority": DecisionTreeClassifier(max_depth=6, unseen="majority", **KINDS),
-    "fractional instances": DecisionTreeClassifier(missing="fractional", categorical="multiway", max_depth=5, **KINDS),
-    "C4.5": C45Classifier(**KINDS),
-    "forest, fractional": RandomForestClassifier(missing="fractional", max_depth=4, **SMALL),
-    "numbers": DecisionTreeRegressor(max_depth=8, **KINDS),
-    "forest of two classes": RandomForestClassifier(max_depth=6, **SMALL),
-    "forest of three classes": RandomForestClassifier(max_depth=6, **SMALL),
-    "forest of numbers": RandomForestRegressor(max_depth=6, **SMALL),
-    "extra trees": ExtraTreesRegressor(max_depth=6, **SMALL),
-    "boosting of two classes": GradientBoostingClassifier(**SMALL),
-    "boosting of three classes": GradientBoostingClassifier(**SMALL),
-    "boosting of numbers": GradientBoostingRegressor(**SMALL),
-    "boosting of counts": GradientBoostingRegressor(loss="poisson", **SMALL),
-}
 
 
 @pytest.fixture(scope="module")
 def fitted() -> dict[str, Any]:
-    rows = table(600, 0, unseen=False)
-    numbers = target(rows)
-    found = {}
-    for name, model in MODELS.items():
-        y: Any = np.abs(numbers).round() if "counts" in name else numbers
-        if is_classifier(model):
-            y = np.digitize(numbers, [1.5] if "two" in name else [0.5, 2.5])
-        found[name] = model.fit(rows, y)
-    return found
+    return fitted_models()
 
 
 @pytest.fixture(scope="module")
 def rows() -> dict[str, list[Any]]:
-    return table(N_ROWS, 1, unseen=True)
-
-
-def expected_of(model: Any, rows: dict[str, list[Any]]) -> np.ndarray:
-    found = model.predict_proba(rows) if is_classifier(model) else model.predict(rows)
-    return np.asarray(found).reshape(N_ROWS, -1)
+    return new_rows()
 
 
 def assert_equal(found: Any, model: Any, rows: dict[str, list[Any]]) -> None:
@@ -215,13 +152,9 @@ def test_sql_refuses_to_divide_rows(fitted: dict[str, Any]) -> None:
         export(fitted["fractional instances"], to="sql")
 
 
-def test_dates_and_unknown_formats_are_refused() -> None:
-    days = np.array(["2024-01-01", "2024-02-01", "2024-03-01"] * 4, dtype="datetime64[D]")
-    model = DecisionTreeRegressor().fit({"day": days}, [1.0, 2.0, 3.0] * 4)
-    with pytest.raises(ModelFileError, match="column 'day' has dates"):
-        export(model, to="sql")
+def test_unknown_formats_are_refused(fitted: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="to is 'cobol'; give one of 'python'"):
-        export(model, to="cobol")
+        export(fitted["tree"], to="cobol")
 
 
 def test_json_has_the_tables_of_the_program(fitted: dict[str, Any]) -> None:
@@ -254,3 +187,135 @@ def test_a_column_with_the_name_of_a_score_is_not_taken_for_it() -> None:
     database.executemany("INSERT INTO data VALUES (?, ?)", [(5.0, 0.0), (7.0, 1.0)])
     model = DecisionTreeRegressor().fit({"score_0": [5.0, 7.0] * 4, "x": [0.0, 1.0] * 4}, [1.0, 2.0] * 4)
     assert [line[-1] for line in database.execute(export(model, to="sql"))] == [1.0, 2.0]
+
+
+def dated_model() -> tuple[Any, dict[str, np.ndarray]]:
+    """A tree of dates and moments, and new rows of them."""
+    draw = np.random.default_rng(0)
+
+    def rows(n_rows: int) -> dict[str, np.ndarray]:
+        days = draw.integers(-3000, 20_000, n_rows).astype("datetime64[D]")
+        moments = draw.integers(0, 10**12, n_rows).astype("datetime64[ms]").astype("datetime64[us]")
+        days[draw.random(n_rows) < 0.1] = np.datetime64("NaT")
+        return {"day": days, "moment": moments}
+
+    known = rows(500)
+    numbers = np.nan_to_num(known["day"].astype(float)) / 1e4 + known["moment"].astype(float) / 1e17
+    return DecisionTreeRegressor(max_depth=6).fit(known, numbers), rows(2000)
+
+
+def test_dates_are_read_by_programs() -> None:
+    model, rows = dated_model()
+    expected = model.predict(rows).tolist()
+    module: dict[str, Any] = {}
+    exec(export(model, to="python"), module)
+    lines = [dict(zip(rows, cells, strict=True)) for cells in zip(*(c.tolist() for c in rows.values()), strict=True)]
+    assert [module["predict"](line) for line in lines] == expected
+    as_numbers = [
+        {"day": None if line["day"] is None else (line["day"] - date(1970, 1, 1)).days, "moment": int(moment)}
+        for line, moment in zip(lines, rows["moment"].astype("int64"), strict=True)
+    ]
+    assert [module["predict"](line) for line in as_numbers] == expected
+
+
+def test_dates_are_read_by_javascript(tmp_path: Path) -> None:
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("node is not installed")
+    model, rows = dated_model()
+    export(model, "javascript", tmp_path / "model.mjs")
+    lines = [
+        [None if str(cell) == "NaT" else str(cell) for cell in cells] for cells in zip(*rows.values(), strict=True)
+    ]
+    (tmp_path / "rows.json").write_text(json.dumps(lines), encoding="utf-8")
+    (tmp_path / "run.mjs").write_text(
+        "import fs from 'fs'; import { predict } from './model.mjs';\n"
+        "const rows = JSON.parse(fs.readFileSync('rows.json'));\n"
+        "const read = (text) => (text === null ? null : new Date(text.length > 10 ? text + 'Z' : text));\n"
+        "console.log(JSON.stringify(rows.map(([a, b]) => predict({ day: read(a), moment: read(b) }))));\n",
+        encoding="utf-8",
+    )
+    found = subprocess.run([node, "run.mjs"], cwd=tmp_path, check=True, capture_output=True)
+    assert json.loads(found.stdout) == model.predict(rows).tolist()
+
+
+def test_dates_are_read_by_databases() -> None:
+    model, rows = dated_model()
+    query = export(model, to="sql")
+    duckdb = pytest.importorskip("duckdb")
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(rows)
+    with duckdb.connect() as database:
+        database.register("frame", frame)
+        database.execute("CREATE TABLE data AS SELECT CAST(day AS DATE) AS day, moment FROM frame")
+        found = [line[-1] for line in database.execute(query).fetchall()]
+    assert found == model.predict(rows).tolist()
+    as_text = [[None if str(cell) == "NaT" else str(cell).replace("T", " ") for cell in line] for line in rows.values()]
+    sqlite = sqlite3.connect(":memory:")
+    sqlite.execute("CREATE TABLE data (day, moment)")
+    sqlite.executemany("INSERT INTO data VALUES (?, ?)", zip(*as_text, strict=True))
+    assert [line[-1] for line in sqlite.execute(query)] == model.predict(rows).tolist()
+
+
+def test_c_takes_any_number_for_a_category(tmp_path: Path) -> None:
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("there is no C compiler")
+    model = fitted_models()["multiway"]
+    export(model, "c", tmp_path / "model.c")
+    flags = ["-std=c99", "-O1", "-fPIC", "-shared", "-fsanitize=undefined", "-fno-sanitize-recover"]
+    subprocess.run([compiler, *flags, "model.c", "-o", "model.so", "-lm"], cwd=tmp_path, check=True)
+    predict = ctypes.CDLL(str(tmp_path / "model.so")).treewright_predict
+    double = ctypes.POINTER(ctypes.c_double)
+    names = [column.name for column in model._columns()]
+    code = names.index("code")
+    found = []
+    for number in (-1.0, 3.0, 1e300, -1e300, math.inf, 0.5):
+        cells, out = np.array([0.3, 1.0, 0.0, 0.2]), np.zeros(3)
+        cells[code] = number
+        predict(cells.ctypes.data_as(double), out.ctypes.data_as(double))
+        found.append(out.tolist())
+    assert all(line == found[0] for line in found)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in MODELS if "fractional" not in name and name != "C4.5"])
+@pytest.mark.parametrize("missing", ["NULL", "NaN"])
+def test_duckdb_predicts_the_same(fitted: dict[str, Any], rows: dict[str, list[Any]], name: str, missing: str) -> None:
+    duckdb, pandas = pytest.importorskip("duckdb"), pytest.importorskip("pandas")
+    nothing = math.nan if missing == "NaN" else None
+    numbers = {
+        column: [nothing if cell is None and column != COLOUR else cell for cell in cells]
+        for column, cells in rows.items()
+    }
+    frame = pandas.DataFrame({column: pandas.Series(cells, dtype=object) for column, cells in numbers.items()})
+    with duckdb.connect() as database:
+        names = ", ".join(f'"{quoted(column)}" {"VARCHAR" if column == COLOUR else "DOUBLE"}' for column in rows)
+        database.execute(f"CREATE TABLE data ({names})")
+        database.register("frame", frame.convert_dtypes() if missing == "NULL" else frame.infer_objects())
+        database.execute("INSERT INTO data SELECT * FROM frame")
+        if missing == "NaN":
+            database.execute("UPDATE data SET x = 'NaN'::DOUBLE WHERE x IS NULL")
+            database.execute("UPDATE data SET z = 'NaN'::DOUBLE WHERE z IS NULL")
+            database.execute("UPDATE data SET code = 'NaN'::DOUBLE WHERE code IS NULL")
+            assert database.execute("SELECT count(*) FROM data WHERE isnan(x) AND x IS NOT NULL").fetchone()[0] > 500
+        found = database.execute(export(fitted[name], to="sql")).fetchnumpy()
+    n_out = expected_of(fitted[name], rows).shape[1]
+    last = np.column_stack([np.asarray(column, dtype=float) for column in list(found.values())[-n_out:]])
+    np.testing.assert_allclose(last, expected_of(fitted[name], rows), rtol=1e-12, atol=1e-14)
+
+
+def quoted(name: str) -> str:
+    return name.replace('"', '""')
+
+
+def test_infinite_numbers_are_known_in_databases() -> None:
+    duckdb = pytest.importorskip("duckdb")
+    x = [1.0, 2.0, 3.0, None] * 10
+    model = DecisionTreeRegressor().fit({"x": x}, [1.0, 2.0, 3.0, 0.0] * 10)
+    new = [math.inf, -math.inf, math.nan, None, 0.0]
+    with duckdb.connect() as database:
+        database.execute("CREATE TABLE data (x DOUBLE)")
+        database.executemany("INSERT INTO data VALUES (?)", [[cell] for cell in new])
+        found = [line[-1] for line in database.execute(export(model, to="sql")).fetchall()]
+    assert found == model.predict({"x": new}).tolist()

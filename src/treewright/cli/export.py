@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from treewright.cli import options
-from treewright.cli.errors import as_user_errors, print_message
+from treewright.cli.errors import UserError, as_user_errors, print_message
 from treewright.cli.predict import ModelArgument, open_model
 
 
@@ -21,6 +21,10 @@ class Format(StrEnum):
     C = "c"
     SQL = "sql"
     JSON = "json"
+    ONNX = "onnx"
+
+
+BINARY = (Format.ONNX,)
 
 
 def export(
@@ -34,6 +38,8 @@ def export(
     from treewright.ship.exports import export as write
 
     fitted = open_model(model)
+    if to in BINARY and out is None:
+        raise UserError(f"--to {to} writes a file that is no text; give --out FILE")
     with as_user_errors():
         code = write(fitted, str(to), out)
     if out is None:

@@ -208,6 +208,10 @@ class Forest:
         """Return the nodes of leaves, each numbered within its tree: a column per tree."""
         return self.leaf_nodes[self.leaf_start[:-1] + leaves]
 
+    def values_of(self, index: int, leaves: np.ndarray) -> np.ndarray:
+        """Return the number that a tree predicts at each of its leaves."""
+        return self.leaf_value[self.leaf_start[index] + leaves]
+
     @cached_property
     def leaf_nodes(self) -> np.ndarray:
         """Return the node of each leaf, numbered within its tree."""

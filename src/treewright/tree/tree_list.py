@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -54,6 +55,26 @@ class TreeList:
     def leaves(self, values: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
         """Return the node where each row ends in each tree."""
         return np.stack(self._map_trees(lambda tree: leaves_of(tree, values), n_jobs), axis=1)
+
+    def nodes_of(self, leaves: np.ndarray) -> np.ndarray:
+        """Return the leaves unchanged, because they are nodes."""
+        return leaves
+
+    def values_of(self, index: int, leaves: np.ndarray) -> np.ndarray:
+        """Return the number that a tree predicts at each of its leaves."""
+        return self.trees[index].value[leaves, 0]
+
+    def sums(self, values: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
+        """Sum up the predictions of the trees for each row, in their order."""
+        found = np.zeros((len(values), self.target.width))
+        for predictions in self._map_trees(lambda tree: predictions_of(tree, values), n_jobs):
+            found += predictions
+        return found
+
+    @cached_property
+    def has_plain_columns(self) -> bool:
+        """Are all columns numbers without a unit, so that a matrix of numbers needs no conversion?"""
+        return all(column.is_plain for column in self.columns)
 
     def predictions(
         self, values: np.ndarray, *, majority: bool = False, bags: np.ndarray | None = None, n_jobs: int | None = None

@@ -356,7 +356,7 @@ class Boosting(TakesCallbacks, TableLearner):
             scores = np.repeat(self.initial_[:, None], len(codes), axis=1) + start
             for number in range(self.n_estimators_):
                 for k, forest in enumerate(self.forests_):
-                    scores[k] += forest.leaf_value[forest.leaf_start[number] + leaves[k][:, number]]
+                    scores[k] += forest.values_of(number, leaves[k][:, number])
                 yield scores.copy()
 
         return stages()

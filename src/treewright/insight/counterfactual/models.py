@@ -38,6 +38,8 @@ def trees_of(model: Any) -> Iterator[tuple[Tree, np.ndarray]]:
         yield model.tree_, places
     elif isinstance(model, ForestLearner) and not isinstance(model.forest_, Forest):
         yield from ((tree, places) for tree in model.forest_)
+    elif isinstance(model, Boosting) and not isinstance(model.forests_[0], Forest):
+        yield from ((tree, places) for forest in model.forests_ for tree in forest)
     elif isinstance(model, BaggingLearner):
         pairs = zip(model.estimators_, model.estimators_features_, strict=True)
         yield from ((member.tree_, np.asarray(own)) for member, own in pairs)
@@ -48,7 +50,7 @@ def thresholds_of(model: Any) -> list[np.ndarray]:
     found: list[list[np.ndarray]] = [[] for _ in columns_of(model)]
     for tree, places in trees_of(model):
         _add_thresholds(found, tree, places)
-    if isinstance(model, Boosting):
+    if isinstance(model, Boosting) and isinstance(model.forests_[0], Forest):
         _add_borders(found, model.forests_[0], np.asarray(model.target_encoding_.origin))
     elif isinstance(model, ForestLearner) and isinstance(model.forest_, Forest):
         _add_borders(found, model.forest_, np.arange(len(found)))

@@ -136,7 +136,13 @@ def _of_boosting(model: Any) -> SumOfTrees:
     groups = []
     for output, forest in enumerate(forests):
         outputs = tuple((0, 1.0) if output == place else None for place in places)
-        groups.append(TreeGroup(paths_of_forest(forest), 1.0, outputs, origin, model._code))
+        trees = (
+            paths_of_forest(forest)
+            if isinstance(forest, Forest)
+            else [path_of_tree(tree, tree.value) for tree in forest]
+        )
+        encode = model._code if isinstance(forest, Forest) else _as_read
+        groups.append(TreeGroup(trees, 1.0, outputs, origin, encode))
     constant = np.asarray(model.initial_, dtype=np.float64)[places]
     of_row = None if model.init_ is None else lambda X: np.asarray(model._scores_of_init(X)).T[:, places]
     return _sum(model, groups, constant, _score_names(model, len(forests)), of_row)

@@ -1,4 +1,4 @@
-"""`export`: a model as source code that predicts without treewright."""
+"""`export`: a model in another form that predicts without treewright."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from treewright.ship.exports.languages import to_c, to_javascript, to_python
+from treewright.ship.exports.onnx import to_onnx
 from treewright.ship.exports.program import Program, program_of
+from treewright.ship.exports.scikit_learn import to_scikit
 from treewright.ship.exports.sql import to_sql
 
 
@@ -17,41 +19,50 @@ def to_json(program: Program) -> str:
     """The tables of the program as JSON."""
     described = asdict(program)
     described["columns"] = [
-        {"name": column.name, "kind": str(column.kind), "categories": [*map(str, column.categories)]}
+        {
+            "name": column.name,
+            "kind": str(column.kind),
+            "unit": str(column.unit),
+            "categories": [*map(str, column.categories)],
+        }
         for column in program.columns
     ]
     described["classes"] = None if program.classes is None else [*map(str, program.classes)]
     return json.dumps(described)
 
 
-FORMATS: dict[str, Callable[[Program], str]] = {
+# The formats that are written from a program.
+FROM_PROGRAM: dict[str, Callable[[Program], str | bytes]] = {
     "python": to_python,
     "javascript": to_javascript,
     "c": to_c,
     "sql": to_sql,
     "json": to_json,
+    "onnx": to_onnx,
 }
 
+FORMATS = (*FROM_PROGRAM, "sklearn")
 
-def export(model: Any, to: str, path: Any = None) -> str:
-    """Write a fitted model as source code that predicts without treewright.
+
+def export(model: Any, to: str, path: Any = None) -> Any:
+    """Convert a fitted model to another form that predicts without treewright.
 
     Single trees, forests and gradient boosting can be exported. What a format cannot represent is an error that names
-    it: dates, fractional instances, surrogates, imputation, target-encoded columns.
+    it; see docs/exports.md.
 
     Parameters
     ----------
     model : fitted estimator of treewright
-    to : {"python", "javascript", "c", "sql", "json"}
-        A module without dependencies, an ES module, one C99 file, one SELECT on the table "data", or the tables of
-        nodes as JSON.
+    to : {"python", "javascript", "c", "sql", "json", "onnx", "sklearn"}
+        A module without dependencies, an ES module, one C99 file, one SELECT on the table "data", the tables of nodes
+        as JSON, an ONNX model, or a fitted estimator of scikit-learn.
     path : path or None
-        The file to write.
+        The file to write; not for an estimator of scikit-learn.
 
     Returns
     -------
-    str
-        The source code.
+    str, bytes or estimator
+        The source code, the bytes of an ONNX file, or the estimator of scikit-learn.
 
     Examples
     --------
@@ -65,7 +76,15 @@ def export(model: Any, to: str, path: Any = None) -> str:
     """
     if to not in FORMATS:
         raise ValueError(f"to is {to!r}; give one of {', '.join(map(repr, FORMATS))}")
-    code = FORMATS[to](program_of(model))
+    if to == "sklearn":
+        if path is not None:
+            raise ValueError("to='sklearn' returns an estimator; leave path out, and keep it with joblib")
+        return to_scikit(model)
+    written = FROM_PROGRAM[to](program_of(model))
     if path is not None:
-        Path(path).write_text(code, encoding="utf-8")
-    return code
+        _write(Path(path), written)
+    return written
+
+
+def _write(path: Path, written: str | bytes) -> None:
+    path.write_bytes(written.encode("utf-8") if isinstance(written, str) else written)

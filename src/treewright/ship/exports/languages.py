@@ -9,6 +9,7 @@ from string import Template
 from typing import Any
 
 from treewright.ship.exports.program import COMPLEMENT, EXP, LOGISTIC, SOFTMAX, ExportError, Program
+from treewright.table.column import Unit
 
 _TABLES = (
     *("roots", "outputs", "kind", "column", "child", "n_children", "missing", "unseen"),
@@ -16,14 +17,17 @@ _TABLES = (
 )
 _REALS = ("threshold", "share", "values", "constant")
 
+_UNITS = {Unit.DATE: "date", Unit.DATETIME: "datetime", Unit.UTC: "datetime"}
+
 PYTHON = Template('''"""Predictions of a $learner. Written by treewright; needs no package.
 
-`predict(row)` takes a dict of columns and returns the class or the number. None and NaN are missing.
+`predict(row)` takes a dict of columns and returns the class or the number. None and NaN are missing.$dates
 """
 
 import math
 
 NAMES = $names
+UNITS = $units
 CATEGORIES = $categories
 CLASSES = $classes
 $tables
@@ -32,13 +36,27 @@ $tables
 def read(row):
     """The cells as numbers: categories by index, -1 for one that did not occur in training, None for missing."""
     cells = []
-    for name, categories in zip(NAMES, CATEGORIES):
+    for name, unit, categories in zip(NAMES, UNITS, CATEGORIES):
         cell = row.get(name)
         if cell is None or cell != cell:
             cells.append(None)
+        elif categories is not None:
+            cells.append(categories.get(cell, -1))
         else:
-            cells.append(float(cell) if categories is None else categories.get(cell, -1))
+            cells.append(count(cell, unit) if unit and hasattr(cell, "toordinal") else float(cell))
     return cells
+
+
+def count(moment, unit):
+    """A date as days since 1970-01-01, a moment as microseconds."""
+    days = moment.toordinal() - 719163
+    if unit == "date":
+        return float(days)
+    if not hasattr(moment, "hour"):
+        return float(86400000000 * days)
+    offset = moment.utcoffset() or moment - moment
+    seconds = 86400 * days + 3600 * moment.hour + 60 * moment.minute + moment.second
+    return float(1000000 * (seconds - 86400 * offset.days - offset.seconds) + moment.microsecond)
 
 
 def branch_of(node, cells):
@@ -96,9 +114,11 @@ def _logistic(score):
 ''')
 
 JAVASCRIPT = Template("""// Predictions of a $learner. Written by treewright; an ES module without dependencies.
-// predict(row) takes an object of columns and returns the class or the number. null, undefined and NaN are missing.
+// predict(row) takes an object of columns and returns the class or the number.
+// null, undefined and NaN are missing.$dates
 
 const NAMES = $names;
+const UNITS = $units;
 const CATEGORIES = $categories;
 const CLASSES = $classes;
 $tables
@@ -107,8 +127,9 @@ function read(row) {
   return NAMES.map((name, k) => {
     const cell = Object.hasOwn(row, name) ? row[name] : null;
     if (cell === null || cell === undefined || Number.isNaN(cell)) return null;
-    if (CATEGORIES[k] === null) return Number(cell);
-    return CATEGORIES[k].indexOf(cell);
+    if (CATEGORIES[k] !== null) return CATEGORIES[k].indexOf(cell);
+    if (!(cell instanceof Date)) return Number(cell);
+    return UNITS[k] === "date" ? Math.floor(cell.getTime() / 86400000) : 1000 * cell.getTime();
   });
 }
 
@@ -170,7 +191,8 @@ function logistic(score) {
 
 C = Template("""/* Predictions of a $learner. Written by treewright; C99, no dependencies but the mathematics library.
 
-   cells: one number per column; NAN is missing. A category is its index, and -1 one that did not occur in training:
+   cells: one number per column; NAN is missing. A category is its index; any other number is a category that did not
+   occur in training:
 $columns
    out: $n_out numbers: $meaning */
 
@@ -179,7 +201,8 @@ $columns
 #define TREEWRIGHT_COLUMNS $n_columns
 #define TREEWRIGHT_OUTPUTS $n_out
 
-static const unsigned char IS_CATEGORY[] = {$is_category};
+/* The number of categories of each column, 0 for numbers. */
+static const int N_CATEGORIES[] = {$n_categories};
 $tables
 
 /* The branch of a row at a node; -1 if a fraction of it follows each, -2 if it stops. */
@@ -188,7 +211,8 @@ static int branch_of(int node, const double *cells)
     double cell = cells[COLUMN[node]];
     if (isnan(cell))
         return MISSING[node];
-    if (IS_CATEGORY[COLUMN[node]] && cell < 0)
+    int n_categories = N_CATEGORIES[COLUMN[node]];
+    if (n_categories > 0 && !(cell >= 0.0 && cell < n_categories && cell == floor(cell)))
         return UNSEEN[node];
     if (KIND[node] == 1)
         return cell <= THRESHOLD[node] ? 0 : 1;
@@ -248,6 +272,8 @@ def to_python(program: Program) -> str:
     return PYTHON.substitute(
         learner=program.learner,
         names=repr([column.name for column in program.columns]),
+        units=repr(_units(program)),
+        dates=_python_dates(program),
         categories=repr(categories),
         classes=repr(None if program.classes is None else list(program.classes)),
         tables=tables,
@@ -273,6 +299,8 @@ def to_javascript(program: Program) -> str:
     return JAVASCRIPT.substitute(
         learner=program.learner,
         names=json.dumps([column.name for column in program.columns]),
+        units=json.dumps(_units(program)),
+        dates=_javascript_dates(program),
         categories=json.dumps([list(column.categories) or None for column in program.columns]),
         classes=json.dumps(None if program.classes is None else list(program.classes)),
         tables=tables,
@@ -291,7 +319,10 @@ def to_c(program: Program) -> str:
     tables += [
         f"static const double {name.upper()}[] = {{{_joined(getattr(program, name), _c_number)}}};" for name in _REALS
     ]
-    columns = [f"   {k}: {_c_comment(column.name)}{_categories(column)}" for k, column in enumerate(program.columns)]
+    columns = [
+        f"   {k}: {_c_comment(column.name)}{_unit(column)}{_categories(column)}"
+        for k, column in enumerate(program.columns)
+    ]
     meaning = "the prediction"
     if program.classes is not None:
         meaning = f"the probabilities of {_c_comment(', '.join(map(str, program.classes)))}"
@@ -301,7 +332,7 @@ def to_c(program: Program) -> str:
         meaning=meaning,
         n_out=n_out,
         n_columns=len(program.columns),
-        is_category=_joined([int(bool(column.categories)) for column in program.columns], str),
+        n_categories=_joined([len(column.categories) for column in program.columns], str),
         tables="\n".join(tables),
         n_sums=program.n_sums,
         n_trees=len(program.roots),
@@ -344,6 +375,27 @@ def _check_literals(program: Program) -> None:
 
 def _is_literal(value: Any) -> bool:
     return isinstance(value, str | bool | int) or (isinstance(value, float) and math.isfinite(value))
+
+
+def _units(program: Program) -> list[str | None]:
+    """The unit of each column of dates or moments, None for all others."""
+    return [_UNITS.get(column.unit) if column.is_numeric else None for column in program.columns]
+
+
+def _python_dates(program: Program) -> str:
+    kinds = "a datetime.date or datetime.datetime, or the number of days or microseconds since 1970-01-01"
+    return f"\nA date is {kinds}." if any(_units(program)) else ""
+
+
+def _javascript_dates(program: Program) -> str:
+    kinds = "a Date, or the number of days (of moments: microseconds) since 1970-01-01"
+    return f"\n// A date is {kinds}." if any(_units(program)) else ""
+
+
+def _unit(column: Any) -> str:
+    words = {"date": "days", "datetime": "microseconds"}
+    unit = _UNITS.get(column.unit) if column.is_numeric else None
+    return f" in {words[unit]} since 1970-01-01" if unit else ""
 
 
 def _joined(items: Iterable[Any], write: Callable[[Any], str]) -> str:

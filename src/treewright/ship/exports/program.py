@@ -8,6 +8,7 @@ are added up tree by tree, divided, shifted by a constant, and turned into predi
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,9 +22,10 @@ from treewright.estimators.boosting.losses import Exponential, LogLoss, ManyClas
 from treewright.estimators.forest.base import ForestLearner
 from treewright.estimators.single.base import TreeLearner
 from treewright.ship.layout import ModelFileError
-from treewright.table.column import Column, Unit
+from treewright.table.column import Column
 from treewright.tree.forest import Forest
 from treewright.tree.tree import SplitKind, Tree
+from treewright.tree.tree_list import TreeList
 
 # The link functions: how sums become predictions.
 IDENTITY, COMPLEMENT, LOGISTIC, SOFTMAX, EXP = "identity", "complement", "logistic", "softmax", "exp"
@@ -92,7 +94,7 @@ def program_of(model: Any) -> Program:
     """The program of a fitted model; what a program cannot do is an `ExportError`."""
     check_is_fitted(model)
     if isinstance(model, TreeLearner):
-        trees, choice = [(model.tree_, _in_order(model, model.tree_.value), 0)], (1.0, None, IDENTITY, 1.0)
+        trees, choice = [(model.tree_, values_in_order(model, model.tree_.value), 0)], (1.0, None, IDENTITY, 1.0)
     elif isinstance(model, ForestLearner):
         trees, choice = _of_forest(model)
     elif isinstance(model, Boosting):
@@ -102,7 +104,7 @@ def program_of(model: Any) -> Program:
     return _assemble(model, trees, *choice)
 
 
-def _in_order(model: Any, by_label: np.ndarray) -> np.ndarray:
+def values_in_order(model: Any, by_label: np.ndarray) -> np.ndarray:
     """Values by label in the order of `classes_`."""
     if getattr(model, "n_outputs_", 1) > 1:
         raise ExportError("a model of several targets cannot be exported; fit one model for each of them")
@@ -114,14 +116,19 @@ def _of_forest(model: Any) -> tuple[list[tuple[Tree, np.ndarray, int]], Any]:
     if model._by_majority():
         raise ExportError("a forest with voting='hard' cannot be exported; use voting='soft'")
     if not isinstance(forest, Forest):
-        return [(tree, _in_order(model, tree.value), 0) for tree in forest], (float(len(forest)), None, IDENTITY, 1.0)
+        return [(tree, values_in_order(model, tree.value), 0) for tree in forest], (
+            float(len(forest)),
+            None,
+            IDENTITY,
+            1.0,
+        )
     trees = []
     of_leaves = forest.leaf_outputs()
     for number, tree in enumerate(forest):
         leaves = slice(forest.leaf_start[number], forest.leaf_start[number + 1])
         of_node = np.zeros((tree.n_nodes, of_leaves.shape[1]))
         of_node[forest.leaf_nodes[leaves]] = of_leaves[leaves]
-        trees.append((tree, of_node if of_leaves.shape[1] == 1 else _in_order(model, of_node), 0))
+        trees.append((tree, of_node if of_leaves.shape[1] == 1 else values_in_order(model, of_node), 0))
     link = IDENTITY
     if is_classifier(model) and of_leaves.shape[1] == 1:
         # A leaf has the share of the label 1.
@@ -157,18 +164,23 @@ def _of_boosting(model: Any) -> tuple[list[tuple[Tree, np.ndarray, int]], Any]:
     for output, place in enumerate(places):
         forest = forests[place]
         for number, tree in enumerate(forest):
-            leaves = slice(forest.leaf_start[number], forest.leaf_start[number + 1])
-            of_node = np.zeros((tree.n_nodes, 1))
-            of_node[forest.leaf_nodes[leaves], 0] = forest.leaf_value[leaves]
+            of_node = tree.value if isinstance(forest, TreeList) else _values_of_leaves(forest, number, tree)
             trees.append((tree, of_node, output))
     return trees, (1.0, [float(model.initial_[place]) for place in places], link, scale)
+
+
+def _values_of_leaves(forest: Forest, number: int, tree: Tree) -> np.ndarray:
+    """The values at the leaves of one tree, zeros at other nodes; those of `Tree.value` have rounding errors."""
+    leaves = slice(forest.leaf_start[number], forest.leaf_start[number + 1])
+    of_node = np.zeros((tree.n_nodes, 1))
+    of_node[forest.leaf_nodes[leaves], 0] = forest.leaf_value[leaves]
+    return of_node
 
 
 def _assemble(
     model: Any, trees: list[tuple[Tree, np.ndarray, int]], divisor: float, constant: Any, link: str, scale: float
 ) -> Program:
     columns = columns_of(model)
-    _check_columns(columns)
     found: dict[str, list[Any]] = {
         name: []
         for name in (
@@ -197,17 +209,9 @@ def _assemble(
     )
 
 
-def _check_columns(columns: tuple[Column, ...]) -> None:
-    for column in columns:
-        if column.is_numeric and column.unit not in (Unit.PLAIN, Unit.UNKNOWN):
-            raise ExportError(
-                f"column {column.name!r} has dates, which exports cannot read; convert it to a number before the fit"
-            )
-
-
 def _add_tree(found: dict[str, list[Any]], tree: Tree, of_node: np.ndarray) -> None:
     """Add the nodes of a tree to the tables."""
-    _check_tree(tree)
+    check_tree(tree)
     first = len(found["kind"])
     leaf = tree.kind == SplitKind.LEAF
     found["kind"] += tree.kind.tolist()
@@ -231,7 +235,8 @@ def _add_tree(found: dict[str, list[Any]], tree: Tree, of_node: np.ndarray) -> N
             found["values"] += of_node[node].tolist()
 
 
-def _check_tree(tree: Tree) -> None:
+def check_tree(tree: Tree) -> None:
+    """Refuse a tree with something that no export has."""
     if tree.misclassification_costs is not None:
         raise ExportError("the model has misclassification costs, which exports do not have; fit it without them")
     if tree.surrogates is not None:
@@ -259,3 +264,34 @@ def _unseen_branch(tree: Tree, node: int) -> int:
     n_branches = n_known if tree.kind[node] == SplitKind.MULTIWAY else int(tree.n_children[node])
     first = int(tree.first_child[node])
     return int(np.argmax(tree.weight[first : first + n_branches]))
+
+
+def categories_by_branch(program: Program, node: int) -> dict[int, list[int]]:
+    """The categories, by index, that follow each branch of a node."""
+    numbers = range(len(program.columns[program.column[node]].categories))
+    if program.kind[node] == SplitKind.MULTIWAY:
+        return {k: [k] for k in numbers}
+    if program.kind[node] == SplitKind.SUBSET:
+        start = program.members[node]
+        return {branch: [k for k in numbers if program.flags[start + k] == 1 - branch] for branch in (0, 1)}
+    return {branch: [k for k in numbers if (k > program.threshold[node]) == bool(branch)] for branch in (0, 1)}
+
+
+def free_name(wanted: str, taken: Iterable[str]) -> str:
+    """The wanted name, with underscores at the end if it is taken."""
+    known = set(taken)
+    while wanted in known:
+        wanted += "_"
+    return wanted
+
+
+def check_classes(classes: tuple[Any, ...]) -> np.ndarray:
+    """The classes as an array of text, whole numbers or numbers; other types are an error."""
+    if all(isinstance(one, str) for one in classes):
+        return np.array(classes)
+    if all(isinstance(one, bool | int) and abs(one) < 1 << 63 for one in classes):
+        return np.array(classes, dtype=np.int64)
+    if all(isinstance(one, bool | int | float) for one in classes):
+        return np.array(classes, dtype=np.float64)
+    strange = next(type(one).__name__ for one in classes if not isinstance(one, str))
+    raise ExportError(f"the classes are of type {strange}, which the format does not have; convert them to text")

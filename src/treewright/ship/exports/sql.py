@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 import math
+import sys
+from datetime import date, datetime, timedelta
 from typing import Any
 
-from treewright.ship.exports.program import COMPLEMENT, EVERY, EXP, LOGISTIC, SOFTMAX, STOP, ExportError, Program
-from treewright.table.column import Column, Kind
+from treewright.ship.exports.program import (
+    COMPLEMENT,
+    EVERY,
+    EXP,
+    LOGISTIC,
+    SOFTMAX,
+    STOP,
+    ExportError,
+    Program,
+    categories_by_branch,
+)
+from treewright.table.column import Column, Kind, Unit
 
 # Databases limit how deeply expressions are nested.
 MOST_LEVELS = 400
+
+# The largest number that is not infinite.
+LARGEST = sys.float_info.max
 
 
 def to_sql(program: Program, table: str = "data") -> str:
@@ -96,37 +111,70 @@ def _node(program: Program, node: int, branches: list[str], place: int) -> str:
     name = _quoted(column.name)
     missing = program.missing[node]
     if column.kind is Kind.NUMERIC:
-        tests = [_below(name, program.threshold[node]), *([f"{name} IS NULL"] if missing == 0 else [])]
-        return f"CASE WHEN {' OR '.join(tests)} THEN {branches[0]} ELSE {branches[1]} END"
+        return _numeric_node(column, program.threshold[node], missing, branches)
     unseen = program.unseen[node]
     other = _number(program.values[program.value[node] + place]) if unseen == STOP else branches[unseen]
-    chosen = _categories_by_branch(program, node, column)
+    chosen = categories_by_branch(program, node)
     cases = []
     for branch, text in enumerate(branches):
         if branch == unseen:
             continue  # it is the ELSE
         categories = ", ".join(_literal(column, k) for k in chosen.get(branch, []))
         tests = [f"{name} IN ({categories})"] if categories else []
-        tests += [f"{name} IS NULL"] if branch == missing else []
+        tests += [_is_missing(column)] if branch == missing else []
         cases += [f"WHEN {' OR '.join(tests)} THEN {text}"] if tests else []
     return f"CASE {' '.join(cases)} ELSE {other} END" if cases else other
 
 
-def _below(name: str, threshold: float) -> str:
-    """The test of a value; an infinite threshold separates known from missing values."""
-    if math.isinf(threshold):
-        return f"{name} IS NOT NULL" if threshold > 0 else "1 = 0"
-    return f"{name} <= {_number(threshold)}"
+def _numeric_node(column: Column, threshold: float, missing: int, branches: list[str]) -> str:
+    """A node that tests a number or a date; NULL and NaN are missing.
+
+    Databases hold NaN to be greater than all other numbers, so that it fails the test `<=`, as NULL does.
+    """
+    name, (low, high) = _quoted(column.name), branches
+    if threshold == math.inf:
+        return low if missing == 0 else f"CASE WHEN {_is_known(column)} THEN {low} ELSE {high} END"
+    if threshold == -math.inf:
+        return f"CASE WHEN {_is_missing(column)} THEN {low} ELSE {high} END" if missing == 0 else high
+    if missing == 1:
+        return f"CASE WHEN {name} <= {_bound(column, threshold)} THEN {low} ELSE {high} END"
+    is_above = f"{name} > {_bound(column, threshold)}"
+    if _has_nan(column):
+        is_above += f" AND {_is_known(column)}"
+    return f"CASE WHEN {is_above} THEN {high} ELSE {low} END"
 
 
-def _categories_by_branch(program: Program, node: int, column: Column) -> dict[int, list[int]]:
-    numbers = range(len(column.categories))
-    if program.kind[node] == 3:
-        return {k: [k] for k in numbers}
-    if program.kind[node] == 2:
-        start = program.members[node]
-        return {branch: [k for k in numbers if program.flags[start + k] == 1 - branch] for branch in (0, 1)}
-    return {branch: [k for k in numbers if (k > program.threshold[node]) == bool(branch)] for branch in (0, 1)}
+def _has_nan(column: Column) -> bool:
+    """Whether a column of the table can contain NaN."""
+    if column.categories:
+        return all(isinstance(one, int | float) and not isinstance(one, bool) for one in column.categories)
+    return column.unit in (Unit.PLAIN, Unit.UNKNOWN)
+
+
+def _is_known(column: Column) -> str:
+    """The test of a value that is neither NULL nor NaN; no name of a function for it exists in all databases."""
+    name = _quoted(column.name)
+    return f"({name} <= {LARGEST!r} OR 1.0 / {name} < 0.5)" if _has_nan(column) else f"{name} IS NOT NULL"
+
+
+def _is_missing(column: Column) -> str:
+    name = _quoted(column.name)
+    return f"{name} IS NULL" + (f" OR ({name} > {LARGEST!r} AND 1.0 / {name} > 0.5)" if _has_nan(column) else "")
+
+
+def _bound(column: Column, threshold: float) -> str:
+    """A threshold as a number, a date or a moment; of moments the last one up to the threshold."""
+    if column.unit in (Unit.PLAIN, Unit.UNKNOWN):
+        return _number(threshold)
+    try:
+        if column.unit is Unit.DATE:
+            return f"'{date(1970, 1, 1) + timedelta(days=math.floor(threshold))}'"
+        moment = datetime(1970, 1, 1) + timedelta(microseconds=math.floor(threshold))
+    except OverflowError:
+        raise ExportError(
+            f"column {column.name!r} has a threshold beyond the year 9999, which SQL cannot spell"
+        ) from None
+    return f"'{moment.isoformat(sep=' ')}{'+00' if column.unit is Unit.UTC else ''}'"
 
 
 def _quoted(name: str) -> str:
