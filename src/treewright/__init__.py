@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from treewright.insight.task import infer_task
     from treewright.ship import ModelFileError, describe_file, load, save
     from treewright.ship.exports import export
+    from treewright.ship.imports import import_model
     from treewright.show.explanation import RowExplanation, explain
     from treewright.show.picture import TreePicture, plot_tree
     from treewright.show.plots.boundary import plot_boundary
@@ -124,6 +125,7 @@ __all__ = [
     "evaluate",
     "explain",
     "export",
+    "import_model",
     "infer_task",
     "load",
     "measures",
@@ -190,6 +192,7 @@ _MODULES = {
     "diversity": "treewright.insight.diversity",
     "evaluate": "treewright.insight.evaluation",
     "export": "treewright.ship.exports",
+    "import_model": "treewright.ship.imports",
     "drop_column_importance": "treewright.insight.drop_column",
     "explain": "treewright.show.explanation",
     "infer_task": "treewright.insight.task",

@@ -108,3 +108,21 @@ def test_a_mistake_gets_one_sentence(run: Runner, tmp_path: Path, words: tuple[s
     assert result.code == 2
     assert sentence in result.err
     assert len(result.err.strip().splitlines()) == 1
+
+
+def test_a_model_of_another_library_is_imported(run: Runner, tmp_path: Path) -> None:
+    lightgbm = pytest.importorskip("lightgbm")
+    iris = datasets.load_iris()
+    X = np.column_stack([iris.X[name] for name in iris.X.columns])
+    source, model = tmp_path / "theirs.txt", tmp_path / "ours.tw"
+    rows = lightgbm.Dataset(X, (iris.y == "setosa").astype(int), feature_name=list(iris.X.columns))
+    theirs = lightgbm.train({"objective": "binary", "verbose": -1, "num_threads": 1}, rows, num_boost_round=3)
+    theirs.save_model(source)
+    assert run("import", str(source), "--out", str(model), "--classes", "no,yes").code == 0
+    printed = run("predict", str(model), "iris").out.split()
+    assert printed[0] == "prediction"
+    assert [word == "yes" for word in printed[1:]] == (theirs.predict(X) > 0.5).tolist()
+    source.write_text(source.read_text()[:300])
+    result = run("import", str(source), "--out", str(model))
+    assert result.code == 2
+    assert "the file is cut off" in result.err

@@ -19,6 +19,7 @@ from treewright.cli.evaluate import evaluate
 from treewright.cli.explain import explain
 from treewright.cli.export import export
 from treewright.cli.fit import fit
+from treewright.cli.import_model import import_model
 from treewright.cli.info import info
 from treewright.cli.plot import plot
 from treewright.cli.predict import predict
@@ -64,6 +65,7 @@ app.command()(predict)
 app.command()(evaluate)
 app.command()(info)
 app.command()(export)
+app.command("import")(import_model)
 app.command()(trace)
 app.command()(plot)
 app.command()(explain)
