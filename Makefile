@@ -5,7 +5,7 @@ READY := $(VENV)/.ready
 BENCH_READY := $(VENV)/.bench-ready
 
 .PHONY: help kernels demo test test-fast test-jit soak lint bench-trees bench-missing bench-forests bench-boosting bench-prediction \
-	bench-start bench-defaults bench-peer-suites bench-busy bench-shap bench-accuracy bench-forest-accuracy bench-boosting-accuracy clean
+	bench-start bench-defaults bench-peer-suites bench-busy bench-shap bench-exports bench-accuracy bench-forest-accuracy bench-boosting-accuracy clean
 
 help:
 	@echo "make demo                     fit and show trees on shipped data sets; start here"
@@ -24,6 +24,7 @@ help:
 	@echo "make bench-boosting           compare the speed of gradient boosting; about 15 minutes"
 	@echo "make bench-prediction         compare the speed of predictions, of many rows and one by one; about 5 minutes"
 	@echo "make bench-shap               compare the speed of Shapley values; about 10 minutes"
+	@echo "make bench-exports            time an exported model in DuckDB; about a minute"
 	@echo "make bench-busy               time fits on a busy machine and with a CPU quota; about 10 minutes"
 	@echo "make bench-accuracy           compare the accuracy of single trees; about 10 minutes"
 	@echo "make bench-forest-accuracy    compare the accuracy of forests; about 20 minutes"
@@ -81,6 +82,9 @@ bench-prediction: $(BENCH_READY) kernels
 
 bench-shap: $(BENCH_READY) kernels
 	$(VENV)/bin/python benchmarks/shapley.py
+
+bench-exports: $(BENCH_READY) kernels
+	$(VENV)/bin/python benchmarks/exports.py
 
 bench-busy: $(BENCH_READY) kernels
 	$(VENV)/bin/python benchmarks/busy.py

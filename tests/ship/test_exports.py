@@ -23,6 +23,7 @@ from treewright import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
     GradientBoostingClassifier,
+    GradientBoostingRegressor,
     ModelFileError,
     export,
 )
@@ -319,3 +320,20 @@ def test_infinite_numbers_are_known_in_databases() -> None:
         database.executemany("INSERT INTO data VALUES (?)", [[cell] for cell in new])
         found = [line[-1] for line in database.execute(export(model, to="sql")).fetchall()]
     assert found == model.predict({"x": new}).tolist()
+
+
+def test_a_thousand_trees_are_scored_in_databases() -> None:
+    duckdb = pytest.importorskip("duckdb")
+    x = np.arange(200.0)
+    model = GradientBoostingRegressor(n_estimators=1200, max_leaf_nodes=2, learning_rate=0.02).fit(
+        {"x": x}, np.sin(x / 30)
+    )
+    query = export(model, to="sql")
+    sqlite = sqlite3.connect(":memory:")
+    sqlite.execute("CREATE TABLE data (x)")
+    sqlite.executemany("INSERT INTO data VALUES (?)", x[:, None].tolist())
+    np.testing.assert_allclose([line[-1] for line in sqlite.execute(query)], model.predict({"x": x}), rtol=1e-11)
+    with duckdb.connect() as database:
+        database.execute("CREATE TABLE data AS SELECT CAST(i AS DOUBLE) AS x FROM range(200) AS t(i)")
+        found = [line[-1] for line in database.execute(query).fetchall()]
+    np.testing.assert_allclose(found, model.predict({"x": x}), rtol=1e-11)

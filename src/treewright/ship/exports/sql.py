@@ -23,6 +23,9 @@ from treewright.table.column import Column, Kind, Unit
 # Databases limit how deeply expressions are nested.
 MOST_LEVELS = 400
 
+# Terms of a sum without parentheses.
+GROUP = 100
+
 # The largest number that is not infinite.
 LARGEST = sys.float_info.max
 
@@ -40,12 +43,18 @@ def to_sql(program: Program, table: str = "data") -> str:
         for root, first in zip(program.roots, program.outputs, strict=True):
             if first <= output < first + program.n_values:
                 terms.append(_case(program, root, output - first))
-        total = "\n  + ".join(terms)
+        total = _sum(terms)
         sums.append(f"(({total}) / {_number(program.divisor)} + {_number(program.constant[output])})")
     prefix = _free_prefix(program)
     inner = ", ".join(f"{total} AS {prefix}{k}" for k, total in enumerate(sums))
     scored = f"SELECT *, {inner}\n  FROM {_quoted(table)}"
     return f"SELECT *, {_predictions(program, prefix)}\nFROM ({scored}) AS scored;\n"
+
+
+def _sum(terms: list[str]) -> str:
+    """The sum of terms; many terms in groups, because databases count each plus as a level of nesting."""
+    groups = ["\n  + ".join(terms[first : first + GROUP]) for first in range(0, len(terms), GROUP)]
+    return groups[0] if len(groups) == 1 else _sum([f"({group})" for group in groups])
 
 
 def _free_prefix(program: Program) -> str:
@@ -122,26 +131,33 @@ def _node(program: Program, node: int, branches: list[str], place: int) -> str:
         categories = ", ".join(_literal(column, k) for k in chosen.get(branch, []))
         tests = [f"{name} IN ({categories})"] if categories else []
         tests += [_is_missing(column)] if branch == missing else []
-        cases += [f"WHEN {' OR '.join(tests)} THEN {text}"] if tests else []
-    return f"CASE {' '.join(cases)} ELSE {other} END" if cases else other
+        cases += [(" OR ".join(tests), text)] if tests else []
+    return _case_of(cases, other) if cases else other
 
 
 def _numeric_node(column: Column, threshold: float, missing: int, branches: list[str]) -> str:
     """A node that tests a number or a date; NULL and NaN are missing.
 
-    Databases hold NaN to be greater than all other numbers, so that it fails the test `<=`, as NULL does.
+    Databases hold NaN to be greater than all other numbers. It therefore fails the tests `x <= t` and `-x < -t`.
     """
     name, (low, high) = _quoted(column.name), branches
     if threshold == math.inf:
-        return low if missing == 0 else f"CASE WHEN {_is_known(column)} THEN {low} ELSE {high} END"
+        return low if missing == 0 else _case_of([(_is_known(column), low)], high)
     if threshold == -math.inf:
-        return f"CASE WHEN {_is_missing(column)} THEN {low} ELSE {high} END" if missing == 0 else high
+        return _case_of([(_is_missing(column), low)], high) if missing == 0 else high
     if missing == 1:
-        return f"CASE WHEN {name} <= {_bound(column, threshold)} THEN {low} ELSE {high} END"
-    is_above = f"{name} > {_bound(column, threshold)}"
+        return _case_of([(f"{name} <= {_bound(column, threshold)}", low)], high)
     if _has_nan(column):
-        is_above += f" AND {_is_known(column)}"
-    return f"CASE WHEN {is_above} THEN {high} ELSE {low} END"
+        return _case_of([(f"0e0 - {name} < {_number(0.0 - threshold)}", high)], low)
+    return _case_of([(f"{name} > {_bound(column, threshold)}", high)], low)
+
+
+def _case_of(pairs: list[tuple[str, str]], other: str) -> str:
+    """A CASE of tests and texts; another CASE as its ELSE is continued, which databases compute faster."""
+    cases = " ".join(f"WHEN {test} THEN {text}" for test, text in pairs)
+    if other.startswith("CASE "):
+        return f"CASE {cases} {other.removeprefix('CASE ')}"
+    return f"CASE {cases} ELSE {other} END"
 
 
 def _has_nan(column: Column) -> bool:
@@ -154,12 +170,12 @@ def _has_nan(column: Column) -> bool:
 def _is_known(column: Column) -> str:
     """The test of a value that is neither NULL nor NaN; no name of a function for it exists in all databases."""
     name = _quoted(column.name)
-    return f"({name} <= {LARGEST!r} OR 1.0 / {name} < 0.5)" if _has_nan(column) else f"{name} IS NOT NULL"
+    return f"({name} <= {LARGEST!r} OR 0e0 - {name} < 0.0)" if _has_nan(column) else f"{name} IS NOT NULL"
 
 
 def _is_missing(column: Column) -> str:
     name = _quoted(column.name)
-    return f"{name} IS NULL" + (f" OR ({name} > {LARGEST!r} AND 1.0 / {name} > 0.5)" if _has_nan(column) else "")
+    return f"{name} IS NULL" + (f" OR ({name} > {LARGEST!r} AND 0e0 - {name} > 0.0)" if _has_nan(column) else "")
 
 
 def _bound(column: Column, threshold: float) -> str:
@@ -184,7 +200,9 @@ def _quoted(name: str) -> str:
 def _number(value: float) -> str:
     if not math.isfinite(value):
         raise ExportError(f"the model has the number {value}, which SQL cannot spell")
-    return repr(float(value))
+    # With an exponent, because a database may take 0.5 for a decimal number, whose arithmetic is slow.
+    text = repr(float(value))
+    return text if "e" in text else f"{text}e0"
 
 
 def _literal(column: Column, index: int) -> str:
