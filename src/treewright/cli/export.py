@@ -22,6 +22,7 @@ class Format(StrEnum):
     SQL = "sql"
     JSON = "json"
     ONNX = "onnx"
+    PMML = "pmml"
 
 
 BINARY = (Format.ONNX,)

@@ -10,6 +10,7 @@ from typing import Any
 
 from treewright.ship.exports.languages import to_c, to_javascript, to_python
 from treewright.ship.exports.onnx import to_onnx
+from treewright.ship.exports.pmml import to_pmml
 from treewright.ship.exports.program import Program, program_of
 from treewright.ship.exports.scikit_learn import to_scikit
 from treewright.ship.exports.sql import to_sql
@@ -41,7 +42,7 @@ FROM_PROGRAM: dict[str, Callable[[Program], str | bytes]] = {
     "onnx": to_onnx,
 }
 
-FORMATS = (*FROM_PROGRAM, "sklearn")
+FORMATS = (*FROM_PROGRAM, "pmml", "sklearn")
 
 
 def export(model: Any, to: str, path: Any = None) -> Any:
@@ -53,16 +54,16 @@ def export(model: Any, to: str, path: Any = None) -> Any:
     Parameters
     ----------
     model : fitted estimator of treewright
-    to : {"python", "javascript", "c", "sql", "json", "onnx", "sklearn"}
+    to : {"python", "javascript", "c", "sql", "json", "onnx", "pmml", "sklearn"}
         A module without dependencies, an ES module, one C99 file, one SELECT on the table "data", the tables of nodes
-        as JSON, an ONNX model, or a fitted estimator of scikit-learn.
+        as JSON, an ONNX model, a PMML document, or a fitted estimator of scikit-learn.
     path : path or None
         The file to write; not for an estimator of scikit-learn.
 
     Returns
     -------
     str, bytes or estimator
-        The source code, the bytes of an ONNX file, or the estimator of scikit-learn.
+        The source code or document, the bytes of an ONNX file, or the estimator of scikit-learn.
 
     Examples
     --------
@@ -80,7 +81,7 @@ def export(model: Any, to: str, path: Any = None) -> Any:
         if path is not None:
             raise ValueError("to='sklearn' returns an estimator; leave path out, and keep it with joblib")
         return to_scikit(model)
-    written = FROM_PROGRAM[to](program_of(model))
+    written = to_pmml(model) if to == "pmml" else FROM_PROGRAM[to](program_of(model))
     if path is not None:
         _write(Path(path), written)
     return written

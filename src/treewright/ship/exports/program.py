@@ -90,18 +90,39 @@ class Program:
         return len(self.constant)
 
 
+# A tree, the values of its nodes in the order of the classes, and the first output that they add to.
+WeightedTree = tuple[Tree, np.ndarray, int]
+
+
+@dataclass(frozen=True, eq=False)
+class TreeSum:
+    """A model as a sum of trees: divided, shifted by constants, and turned into predictions by a link function."""
+
+    trees: list[WeightedTree]
+    divisor: float = 1.0
+    constant: list[float] | None = None
+    link: str = IDENTITY
+    scale: float = 1.0
+
+
 def program_of(model: Any) -> Program:
     """The program of a fitted model; what a program cannot do is an `ExportError`."""
+    found = sum_of(model)
+    return _assemble(model, found.trees, found.divisor, found.constant, found.link, found.scale)
+
+
+def sum_of(model: Any) -> TreeSum:
+    """The trees of a fitted model, and how predictions follow from them."""
     check_is_fitted(model)
     if isinstance(model, TreeLearner):
-        trees, choice = [(model.tree_, values_in_order(model, model.tree_.value), 0)], (1.0, None, IDENTITY, 1.0)
-    elif isinstance(model, ForestLearner):
+        return TreeSum([(model.tree_, values_in_order(model, model.tree_.value), 0)])
+    if isinstance(model, ForestLearner):
         trees, choice = _of_forest(model)
     elif isinstance(model, Boosting):
         trees, choice = _of_boosting(model)
     else:
         raise ExportError(f"{type(model).__name__} cannot be exported; single trees, forests and gradient boosting can")
-    return _assemble(model, trees, *choice)
+    return TreeSum(trees, *choice)
 
 
 def values_in_order(model: Any, by_label: np.ndarray) -> np.ndarray:
@@ -222,7 +243,7 @@ def _add_tree(found: dict[str, list[Any]], tree: Tree, of_node: np.ndarray) -> N
     found["share"] += tree.share.tolist()
     found["missing"] += np.where(leaf, 0, tree.missing_branch).tolist()
     for node in range(tree.n_nodes):
-        found["unseen"].append(_unseen_branch(tree, node))
+        found["unseen"].append(unseen_branch(tree, node))
         found["members"].append(-1)
         if tree.kind[node] == SplitKind.SUBSET:
             found["members"][-1] = len(found["flags"])
@@ -235,14 +256,19 @@ def _add_tree(found: dict[str, list[Any]], tree: Tree, of_node: np.ndarray) -> N
             found["values"] += of_node[node].tolist()
 
 
-def check_tree(tree: Tree) -> None:
-    """Refuse a tree with something that no export has."""
+def check_tree(tree: Tree, *, surrogates: bool = False, imputation: bool = False) -> None:
+    """Refuse a tree with something that a format does not have; the format may have surrogates and imputation."""
     if tree.misclassification_costs is not None:
         raise ExportError("the model has misclassification costs, which exports do not have; fit it without them")
-    if tree.surrogates is not None:
-        raise ExportError("the model has surrogate splits, which exports do not have; fit it with missing='learned'")
-    if tree.imputation is not None:
-        raise ExportError("the model imputes missing values, which exports do not do; fit it with missing='learned'")
+    if tree.surrogates is not None and not surrogates:
+        raise ExportError(
+            "the model has surrogate splits, which only PMML has; export it to 'pmml', or fit it with missing='learned'"
+        )
+    if tree.imputation is not None and not imputation:
+        raise ExportError(
+            "the model imputes missing values, which only PMML does; export it to 'pmml', or fit it with "
+            "missing='learned'"
+        )
 
 
 def _most_waiting(tree: Tree) -> int:
@@ -250,7 +276,7 @@ def _most_waiting(tree: Tree) -> int:
     return tree.depth * int(tree.n_children.max()) + 1 if divides else 1
 
 
-def _unseen_branch(tree: Tree, node: int) -> int:
+def unseen_branch(tree: Tree, node: int) -> int:
     """The branch of a category that did not occur in training, or EVERY or STOP."""
     if tree.kind[node] == SplitKind.LEAF or not tree.columns[tree.column[node]].categories:
         return 0
