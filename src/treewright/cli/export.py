@@ -23,9 +23,10 @@ class Format(StrEnum):
     JSON = "json"
     ONNX = "onnx"
     PMML = "pmml"
+    TREELITE = "treelite"
 
 
-BINARY = (Format.ONNX,)
+BINARY = (Format.ONNX, Format.TREELITE)
 
 
 def export(

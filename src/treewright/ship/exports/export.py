@@ -14,6 +14,7 @@ from treewright.ship.exports.pmml import to_pmml
 from treewright.ship.exports.program import Program, program_of
 from treewright.ship.exports.scikit_learn import to_scikit
 from treewright.ship.exports.sql import to_sql
+from treewright.ship.exports.treelite import to_treelite
 
 
 def to_json(program: Program) -> str:
@@ -40,6 +41,7 @@ FROM_PROGRAM: dict[str, Callable[[Program], str | bytes]] = {
     "sql": to_sql,
     "json": to_json,
     "onnx": to_onnx,
+    "treelite": to_treelite,
 }
 
 FORMATS = (*FROM_PROGRAM, "pmml", "sklearn")
@@ -54,16 +56,16 @@ def export(model: Any, to: str, path: Any = None) -> Any:
     Parameters
     ----------
     model : fitted estimator of treewright
-    to : {"python", "javascript", "c", "sql", "json", "onnx", "pmml", "sklearn"}
+    to : {"python", "javascript", "c", "sql", "json", "onnx", "treelite", "pmml", "sklearn"}
         A module without dependencies, an ES module, one C99 file, one SELECT on the table "data", the tables of nodes
-        as JSON, an ONNX model, a PMML document, or a fitted estimator of scikit-learn.
+        as JSON, an ONNX model, a model of treelite, a PMML document, or a fitted estimator of scikit-learn.
     path : path or None
         The file to write; not for an estimator of scikit-learn.
 
     Returns
     -------
     str, bytes or estimator
-        The source code or document, the bytes of an ONNX file, or the estimator of scikit-learn.
+        The source code or document, the bytes of an ONNX or treelite file, or the estimator of scikit-learn.
 
     Examples
     --------

@@ -11,16 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from treewright.ship.exports.binary import BinaryTree, binary_trees
 from treewright.ship.exports.program import (
     COMPLEMENT,
-    EVERY,
     EXP,
     LOGISTIC,
     SOFTMAX,
-    STOP,
     ExportError,
     Program,
-    categories_by_branch,
     check_classes,
     free_name,
 )
@@ -42,11 +40,6 @@ LARGEST_WHOLE = 1 << 53
 def to_onnx(program: Program) -> bytes:
     """The program as the bytes of an ONNX file."""
     onnx = _import_onnx()
-    if EVERY in program.missing:
-        raise ExportError(
-            "the model divides rows with missing values among branches (missing='fractional', as in C4.5), which a "
-            "TreeEnsemble of ONNX cannot do; fit it with missing='learned'"
-        )
     graph = _Graph(onnx, program)
     parts = [graph.add_column(place, column) for place, column in enumerate(program.columns)]
     graph.add("Concat", parts, graph.name("table"), axis=1)
@@ -147,7 +140,7 @@ def _are_text(column: Column) -> bool:
 
 @dataclass(eq=False)
 class _Ensemble:
-    """The arrays of a TreeEnsemble; a child is the number of a node, or of a leaf."""
+    """The arrays of a TreeEnsemble; a side is the number of a node, or of a leaf and 1."""
 
     feature: list[int] = field(default_factory=list)
     split: list[float] = field(default_factory=list)
@@ -160,98 +153,31 @@ class _Ensemble:
     leaf_weight: list[float] = field(default_factory=list)
     roots: list[int] = field(default_factory=list)
 
-    def add_test(self, column: int, codes: list[int] | None, threshold: float, missing_is_true: bool) -> int:
-        """Add a node without children: a set of codes, or a threshold if it is None."""
-        self.feature.append(column)
-        self.mode.append(BRANCH_LEQ if codes is None else BRANCH_MEMBER)
-        self.split.append(threshold)
-        self.members.append([] if codes is None else [float(FIRST_CODE + code) for code in codes])
-        self.missing_is_true.append(int(missing_is_true))
-        self.true.append((-1, 0))
-        self.false.append((-1, 0))
-        return len(self.mode) - 1
-
-    def add_leaf(self, target: int, weight: float) -> tuple[int, int]:
-        self.leaf_target.append(target)
-        self.leaf_weight.append(weight)
-        return len(self.leaf_weight) - 1, 1
-
-
-# A way of a row at a node: the codes of categories (None for a threshold), whether missing values follow it, and the
-# node of the program that it leads to, with True if that node predicts although it is no leaf.
-_Way = tuple[list[int] | None, bool, int, bool]
-
-
-def _ways(program: Program, node: int) -> list[_Way]:
-    """The ways of a node of categories; each value follows exactly one of them."""
-    column = program.columns[program.column[node]]
-    chosen = categories_by_branch(program, node)
-    unseen, missing, code = program.unseen[node], program.missing[node], len(column.categories)
-    ways: list[_Way] = [([code], False, node, True)] if unseen == STOP else []
-    for branch in range(program.n_children[node]):
-        codes = [*chosen.get(branch, []), *([code] if branch == unseen else [])]
-        if codes or branch == missing:
-            ways.append((codes, branch == missing, program.child[node] + branch, False))
-    return ways
-
-
-def _add_tree(trees: _Ensemble, program: Program, root: int, place: int, target: int) -> None:
-    """Add the tree of one value of the leaves."""
-
-    def leaf(node: int) -> tuple[int, int]:
-        return trees.add_leaf(target, program.values[program.value[node] + place])
-
-    if program.kind[root] == 0:
-        # A root without a split is a node with the same leaf on both sides.
-        trees.roots.append(trees.add_test(0, None, 0.0, False))
-        trees.true[-1] = trees.false[-1] = leaf(root)
-        return
-    trees.roots.append(len(trees.mode))
-    waiting: list[tuple[int, list[tuple[int, int]] | None, int]] = [(root, None, 0)]
-    while waiting:
-        node, side, parent = waiting.pop()
-        if program.kind[node] == 0:
-            assert side is not None
-            side[parent] = leaf(node)
-            continue
-        first = len(trees.mode)
-        if side is not None:
-            side[parent] = (first, 0)
-        waiting += _add_node(trees, program, node, leaf)
-
-
-def _add_node(trees: _Ensemble, program: Program, node: int, leaf: Any) -> list[Any]:
-    """Add the tests of one node; returns its children, and where each is to be noted."""
-    place, child, missing = program.column[node], program.child[node], program.missing[node]
-    if not program.columns[place].categories:
-        at = trees.add_test(place, None, program.threshold[node], missing == 0)
-        return [(child, trees.true, at), (child + 1, trees.false, at)]
-    ways = _ways(program, node)
-    if len(ways) == 1:
-        ways = [([], False, *ways[0][2:]), *ways]  # a test that is never true
-    children = []
-    before = -1
-    for number, (codes, takes_missing, to, predicts) in enumerate(ways):
-        is_last = number == len(ways) - 1
-        if not is_last:
-            # Codes are positive, so that no code is up to 0.
-            at = trees.add_test(place, codes or None, 0.0, takes_missing)
-            if before >= 0:
-                trees.false[before] = (at, 0)
-            before = at
-        side = trees.false if is_last else trees.true
-        if predicts:
-            side[before] = leaf(to)
-        else:
-            children.append((to, side, before))
-    return children
+    def add(self, tree: BinaryTree, weights: list[float], target: int) -> None:
+        """Add a tree, given the weights of its leaves for one target."""
+        first, first_leaf = len(self.mode), len(self.leaf_weight)
+        self.roots.append(first)
+        self.leaf_target += [target] * len(weights)
+        self.leaf_weight += weights
+        if not tree.column:
+            # A root without a split is a node with the same leaf on both sides.
+            tree = BinaryTree([0], [0.0], [None], [False], [(0, True)], [(0, True)])
+        for place, codes in enumerate(tree.codes):
+            self.feature.append(tree.column[place])
+            self.mode.append(BRANCH_LEQ if codes is None else BRANCH_MEMBER)
+            self.split.append(tree.threshold[place])
+            self.members.append([] if codes is None else [float(FIRST_CODE + code) for code in codes])
+            self.missing_is_true.append(int(tree.missing_passes[place]))
+        for own, sides in ((self.true, tree.passing), (self.false, tree.failing)):
+            own += [(number + (first_leaf if is_leaf else first), int(is_leaf)) for number, is_leaf in sides]
 
 
 def _add_trees(graph: _Graph, program: Program) -> None:
     trees = _Ensemble()
-    for root, output in zip(program.roots, program.outputs, strict=True):
+    for tree, output in zip(binary_trees(program, "a TreeEnsemble of ONNX"), program.outputs, strict=True):
         for place in range(program.n_values):
-            _add_tree(trees, program, root, place, output + place)
+            weights = [program.values[program.value[node] + place] for node in tree.leaves]
+            trees.add(tree, weights, output + place)
     # The values of the sets one after the other, each set ended by NaN.
     members = [value for one in trees.members if one for value in [*one, np.nan]]
     graph.add(
