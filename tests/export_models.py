@@ -9,6 +9,8 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from treewright import (
+    AdaBoostClassifier,
+    BaggingClassifier,
     C45Classifier,
     DecisionTreeClassifier,
     DecisionTreeRegressor,
@@ -17,6 +19,7 @@ from treewright import (
     GradientBoostingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
+    RandomSubspaceRegressor,
 )
 
 N_ROWS = 10_000
@@ -65,6 +68,12 @@ MODELS = {
     "boosting of two classes": GradientBoostingClassifier(**SMALL),
     "boosting of three classes": GradientBoostingClassifier(**SMALL),
     "boosting of numbers": GradientBoostingRegressor(**SMALL),
+    "bagging": BaggingClassifier(DecisionTreeClassifier(max_depth=5), n_estimators=4, random_state=0, **KINDS),
+    "random subspaces": RandomSubspaceRegressor(
+        DecisionTreeRegressor(max_depth=5), n_estimators=4, max_features=0.5, random_state=0, **KINDS
+    ),
+    "AdaBoost of two classes": AdaBoostClassifier(DecisionTreeClassifier(max_depth=2, **KINDS), n_estimators=6),
+    "AdaBoost of three classes": AdaBoostClassifier(DecisionTreeClassifier(max_depth=3, **KINDS), n_estimators=6),
     "boosting of counts": GradientBoostingRegressor(loss="poisson", **SMALL),
 }
 
@@ -92,3 +101,8 @@ def new_rows() -> dict[str, list[Any]]:
 def expected_of(model: Any, rows: dict[str, list[Any]]) -> np.ndarray:
     found = model.predict_proba(rows) if is_classifier(model) else model.predict(rows)
     return np.asarray(found).reshape(N_ROWS, -1)
+
+
+def columns_of(model: Any) -> Any:
+    """The columns of a model; those of AdaBoost are in its trees."""
+    return model._columns() if hasattr(model, "_columns") else model.estimators_[0].tree_.columns

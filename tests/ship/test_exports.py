@@ -15,9 +15,12 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.base import is_classifier
+from sklearn.naive_bayes import GaussianNB
 
-from export_models import COLOUR, MODELS, N_ROWS, expected_of, fitted_models, new_rows, table, target
+from export_models import COLOUR, MODELS, N_ROWS, columns_of, expected_of, fitted_models, new_rows, table, target
 from treewright import (
+    AdaBoostClassifier,
+    AdaBoostRegressor,
     BaggingClassifier,
     CARTClassifier,
     DecisionTreeClassifier,
@@ -25,6 +28,7 @@ from treewright import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     ModelFileError,
+    RandomForestClassifier,
     export,
 )
 
@@ -42,7 +46,9 @@ def rows() -> dict[str, list[Any]]:
 def assert_equal(found: Any, model: Any, rows: dict[str, list[Any]]) -> None:
     """To the last bit without a link function; exponentials differ between mathematics libraries by a few units."""
     expected = expected_of(model, rows)
-    is_linked = isinstance(model, GradientBoostingClassifier) or getattr(model, "loss", "") == "poisson"
+    is_linked = (
+        isinstance(model, GradientBoostingClassifier | AdaBoostClassifier) or getattr(model, "loss", "") == "poisson"
+    )
     if is_linked:
         np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-15)
     else:
@@ -112,7 +118,7 @@ def test_c_predicts_the_same(fitted: dict[str, Any], rows: dict[str, list[Any]],
 def cells_for_c(model: Any, rows: dict[str, list[Any]]) -> np.ndarray:
     """The rows as the C function takes them."""
     columns = []
-    for column in model._columns():
+    for column in columns_of(model):
         places = {one: k for k, one in enumerate(column.categories)}
         cells = rows[column.name]
         known = [math.nan if cell is None else places.get(cell, -1) if places else cell for cell in cells]
@@ -138,12 +144,16 @@ def test_sql_predicts_the_same(fitted: dict[str, Any], rows: dict[str, list[Any]
     ("model", "sentence"),
     [
         (CARTClassifier(missing="surrogate", prune=None), r"surrogate splits.*missing='learned'"),
-        (BaggingClassifier(n_estimators=2), "BaggingClassifier cannot be exported"),
+        (BaggingClassifier(n_estimators=2, voting="hard"), "voting='hard' cannot be exported"),
+        (AdaBoostRegressor(n_estimators=2), "AdaBoostRegressor cannot be exported; single trees, forests"),
+        (BaggingClassifier(GaussianNB(), n_estimators=2), "of other models than trees cannot be exported"),
     ],
 )
 def test_what_a_program_cannot_do_is_refused_by_name(model: Any, sentence: str) -> None:
     rows = table(80, 0, unseen=False)
-    model.fit(rows, np.digitize(target(rows), [1]))
+    if getattr(model, "estimator", None) is not None:
+        rows = {"x": [0.0 if cell is None else cell for cell in rows["x"]]}
+    model.fit(rows, np.digitize(target(table(80, 0, unseen=False)), [1]))
     with pytest.raises(ModelFileError, match=sentence):
         export(model, to="c")
 
@@ -337,3 +347,59 @@ def test_a_thousand_trees_are_scored_in_databases() -> None:
         database.execute("CREATE TABLE data AS SELECT CAST(i AS DOUBLE) AS x FROM range(200) AS t(i)")
         found = [line[-1] for line in database.execute(query).fetchall()]
     np.testing.assert_allclose(found, model.predict({"x": x}), rtol=1e-11)
+
+
+def towns() -> tuple[Any, dict[str, list[Any]]]:
+    """A boosted model of a column of so many categories that it is target encoded and copied, and new rows."""
+    draw = np.random.default_rng(0)
+
+    def rows(n_rows: int, n_towns: int) -> dict[str, list[Any]]:
+        cells = [f"town {k}" for k in draw.integers(n_towns, size=n_rows)]
+        return {
+            "town": [None if draw.random() < 0.05 else cell for cell in cells],
+            "x": draw.normal(size=n_rows).tolist(),
+            "street": [f"street {k}" for k in draw.integers(20, size=n_rows)],
+        }
+
+    known = rows(4000, 300)
+    y = [len(str(town)) % 3 + (hash_of(town) % 5) + x for town, x in zip(known["town"], known["x"], strict=True)]
+    return GradientBoostingRegressor(n_estimators=20, random_state=0).fit(known, y), rows(N_ROWS, 330)
+
+
+def hash_of(town: Any) -> int:
+    return sum(map(ord, str(town)))
+
+
+def test_target_encoded_columns_become_sets_of_categories() -> None:
+    model, rows = towns()
+    assert model.target_encoding_.means
+    assert model.target_encoding_.codes
+    expected = model.predict(rows)
+    module: dict[str, Any] = {}
+    exec(export(model, to="python"), module)
+    lines = [dict(zip(rows, cells, strict=True)) for cells in zip(*rows.values(), strict=True)]
+    assert [module["predict"](line) for line in lines[:3000]] == expected[:3000].tolist()
+    duckdb, pandas = pytest.importorskip("duckdb"), pytest.importorskip("pandas")
+    with duckdb.connect() as database:
+        database.register("data", pandas.DataFrame(rows))
+        found = database.execute(export(model, to="sql")).fetchnumpy()["prediction"]
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    onnxruntime = pytest.importorskip("onnxruntime")
+    session = onnxruntime.InferenceSession(export(model, to="onnx"))
+    texts = {name: np.array([[cell or ""] for cell in rows[name]], dtype=object) for name in ("town", "street")}
+    (found,) = session.run(None, {**texts, "x": np.array(rows["x"])[:, None]})
+    np.testing.assert_allclose(found[:, 0], expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("learner", [RandomForestClassifier, GradientBoostingClassifier])
+def test_classes_in_another_order_are_exported(learner: Any) -> None:
+    pandas = pytest.importorskip("pandas")
+    rows = table(300, 0, unseen=False)
+    words = np.where(target(rows) > 1.0, "a", "b")
+    y = pandas.Series(pandas.Categorical(words, categories=["b", "a"], ordered=True))
+    model = learner(n_estimators=5, random_state=0).fit(rows, y)
+    module: dict[str, Any] = {}
+    exec(export(model, to="python"), module)
+    lines = [dict(zip(rows, cells, strict=True)) for cells in zip(*rows.values(), strict=True)]
+    np.testing.assert_allclose([module["outputs"](line) for line in lines], model.predict_proba(rows), rtol=1e-12)
+    assert module["CLASSES"] == model.classes_.tolist()

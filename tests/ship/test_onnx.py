@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.base import is_classifier
 
-from export_models import MODELS, expected_of, fitted_models, new_rows, table, target
+from export_models import MODELS, columns_of, expected_of, fitted_models, new_rows, table, target
 from treewright import DecisionTreeClassifier, GradientBoostingRegressor, ModelFileError, export
 
 onnxruntime = pytest.importorskip("onnxruntime")
@@ -18,7 +18,7 @@ onnxruntime = pytest.importorskip("onnxruntime")
 def inputs_of(model: Any, rows: dict[str, list[Any]]) -> dict[str, np.ndarray]:
     """The rows as the exported model takes them: NaN and the empty text are missing."""
     found = {}
-    for column in model._columns():
+    for column in columns_of(model):
         cells = rows[column.name]
         if any(isinstance(one, str) for one in column.categories):
             found[column.name] = np.array([["" if cell is None else cell] for cell in cells], dtype=object)

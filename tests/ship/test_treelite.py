@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from export_models import MODELS, expected_of, fitted_models, new_rows
+from export_models import MODELS, columns_of, expected_of, fitted_models, new_rows
 from treewright import DecisionTreeRegressor, ModelFileError, export
 
 treelite = pytest.importorskip("treelite")
@@ -17,7 +17,7 @@ treelite = pytest.importorskip("treelite")
 def codes_of(model: Any, rows: dict[str, list[Any]]) -> np.ndarray:
     """The rows as numbers; a category is its index, and one that did not occur in training is their number."""
     columns = []
-    for column in model._columns():
+    for column in columns_of(model):
         places = {one: k for k, one in enumerate(column.categories)}
         unseen = len(places)
         cells = rows[column.name]
@@ -34,7 +34,7 @@ def test_treelite_predicts_the_same(name: str) -> None:
     if found.shape[1] == 1 and expected.shape[1] == 2:
         expected = expected[:, 1:]  # one output for two classes
     # The softmax of treelite's own predictions adds up in single precision.
-    tolerance = 1e-6 if name == "boosting of three classes" else 1e-12
+    tolerance = 1e-6 if name == "boosting of three classes" or "AdaBoost" in name else 1e-12
     np.testing.assert_allclose(found, expected, rtol=tolerance, atol=1e-14)
 
 

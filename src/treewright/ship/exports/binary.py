@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from treewright.ship.exports.program import EVERY, STOP, ExportError, Program, categories_by_branch
+from treewright.ship.exports.program import EVERY, STOP, Program, categories_by_branch
+from treewright.ship.exports.tree_sum import ExportError
 
 
 @dataclass(eq=False)

@@ -50,8 +50,8 @@ FORMATS = (*FROM_PROGRAM, "pmml", "sklearn")
 def export(model: Any, to: str, path: Any = None) -> Any:
     """Convert a fitted model to another form that predicts without treewright.
 
-    Single trees, forests and gradient boosting can be exported. What a format cannot represent is an error that names
-    it; see docs/exports.md.
+    Single trees, forests, gradient boosting, bagging of trees and `AdaBoostClassifier` can be exported. What a format
+    cannot represent is an error that names it; see docs/exports.md.
 
     Parameters
     ----------

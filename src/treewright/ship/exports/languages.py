@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable
 from string import Template
 from typing import Any
 
-from treewright.ship.exports.program import COMPLEMENT, EXP, LOGISTIC, SOFTMAX, ExportError, Program
+from treewright.ship.exports.program import Program
+from treewright.ship.exports.tree_sum import COMPLEMENT, EXP, LOGISTIC, SOFTMAX, ExportError
 from treewright.table.column import Unit
 
 _TABLES = (

@@ -12,16 +12,8 @@ from typing import Any
 import numpy as np
 
 from treewright.ship.exports.binary import BinaryTree, binary_trees
-from treewright.ship.exports.program import (
-    COMPLEMENT,
-    EXP,
-    LOGISTIC,
-    SOFTMAX,
-    ExportError,
-    Program,
-    check_classes,
-    free_name,
-)
+from treewright.ship.exports.program import Program, check_classes, free_name
+from treewright.ship.exports.tree_sum import COMPLEMENT, EXP, LOGISTIC, SOFTMAX, ExportError
 from treewright.table.column import Column
 
 ML, ML_VERSION, CORE_VERSION, IR_VERSION = "ai.onnx.ml", 5, 18, 10

@@ -14,22 +14,9 @@ from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
-from sklearn.base import is_classifier
 
-from treewright.estimators.base import columns_of, target_of
-from treewright.ship.exports.program import (
-    COMPLEMENT,
-    EXP,
-    LOGISTIC,
-    SOFTMAX,
-    ExportError,
-    TreeSum,
-    check_classes,
-    check_tree,
-    free_name,
-    sum_of,
-    unseen_branch,
-)
+from treewright.ship.exports.program import check_classes, check_tree, free_name, unseen_branch
+from treewright.ship.exports.tree_sum import COMPLEMENT, EXP, LOGISTIC, SOFTMAX, ExportError, TreeSum, sum_of
 from treewright.table.column import Column
 from treewright.tree.tree import SplitKind, Tree
 
@@ -41,7 +28,7 @@ Element = ElementTree.Element
 def to_pmml(model: Any) -> str:
     """The model as an XML document."""
     found = sum_of(model)
-    writer = _Writer(model, found)
+    writer = _Writer(found)
     root = ElementTree.Element("PMML", {"version": "4.4", "xmlns": NAMESPACE})
     header = _sub(root, "Header", description=f"Predictions of a {type(model).__name__}.")
     _sub(header, "Application", name="treewright")
@@ -91,20 +78,25 @@ def _type_of(values: Any, what: str) -> str:
 class _Writer:
     """Writes the elements of one model."""
 
-    def __init__(self, model: Any, found: TreeSum) -> None:
+    def __init__(self, found: TreeSum) -> None:
         self.found = found
-        self.columns: tuple[Column, ...] = columns_of(model)
+        self.columns = found.columns
         self.classes: list[Any] | None = None
-        if is_classifier(model):
-            check_classes(tuple(model.classes_.tolist()))
-            self.classes = model.classes_.tolist()
+        if found.classes is not None:
+            check_classes(found.classes)
+            self.classes = list(found.classes)
         names = [column.name for column in self.columns]
-        self.target = free_name(str(target_of(model).name) or "y", names)
+        self.target = free_name(found.target or "y", names)
         self.taken = [*names, self.target]
         first = found.trees[0][0]
         self.unseen, self.imputation = first.unseen, first.imputation
         for tree, _, _ in found.trees:
             check_tree(tree, surrogates=True, imputation=True)
+        if self.imputation is not None and len(found.trees) > 1:
+            raise ExportError(
+                "the trees of the model impute missing values, each in its own way, which PMML cannot say; "
+                "fit it with missing='learned'"
+            )
         if self.imputation is not None and self.imputation.guesses:
             raise ExportError(
                 "the model imputes missing values by trees, which PMML cannot say; fit it with missing='learned'"
@@ -211,8 +203,9 @@ class _Writer:
             _sub(targets, "Target", field=self.target, rescaleConstant=constant)
         segments = _sub(model, "Segmentation", multipleModelMethod="sum")
         for tree, values, first in self.found.trees:
-            if first == output_number:
-                self._add_tree(self._segment(segments), tree, values, scores=True)
+            place = output_number - first
+            if 0 <= place < values.shape[1]:
+                self._add_tree(self._segment(segments), tree, values[:, place : place + 1], scores=True)
 
     def _add_chain(self, parent: Element) -> None:
         """Add the sums of the trees, and then the link function as a regression on them."""

@@ -13,30 +13,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
-from sklearn.utils.validation import check_is_fitted
 
-from treewright.estimators.base import columns_of
-from treewright.estimators.boosting.learners import Boosting
-from treewright.estimators.boosting.losses import Exponential, LogLoss, ManyClasses, Tweedie
-from treewright.estimators.forest.base import ForestLearner
-from treewright.estimators.single.base import TreeLearner
-from treewright.ship.layout import ModelFileError
+from treewright.ship.exports.tree_sum import ExportError, TreeSum, sum_of
 from treewright.table.column import Column
-from treewright.tree.forest import Forest
 from treewright.tree.tree import SplitKind, Tree
-from treewright.tree.tree_list import TreeList
-
-# The link functions: how sums become predictions.
-IDENTITY, COMPLEMENT, LOGISTIC, SOFTMAX, EXP = "identity", "complement", "logistic", "softmax", "exp"
-
 
 # What `missing` and `unseen` may be instead of a branch.
 EVERY, STOP = -1, -2
-
-
-class ExportError(ModelFileError):
-    """A model that a format cannot represent; the message names what it is."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,118 +73,12 @@ class Program:
         return len(self.constant)
 
 
-# A tree, the values of its nodes in the order of the classes, and the first output that they add to.
-WeightedTree = tuple[Tree, np.ndarray, int]
-
-
-@dataclass(frozen=True, eq=False)
-class TreeSum:
-    """A model as a sum of trees: divided, shifted by constants, and turned into predictions by a link function."""
-
-    trees: list[WeightedTree]
-    divisor: float = 1.0
-    constant: list[float] | None = None
-    link: str = IDENTITY
-    scale: float = 1.0
-
-
 def program_of(model: Any) -> Program:
     """The program of a fitted model; what a program cannot do is an `ExportError`."""
-    found = sum_of(model)
-    return _assemble(model, found.trees, found.divisor, found.constant, found.link, found.scale)
+    return _assemble(type(model).__name__, sum_of(model))
 
 
-def sum_of(model: Any) -> TreeSum:
-    """The trees of a fitted model, and how predictions follow from them."""
-    check_is_fitted(model)
-    if isinstance(model, TreeLearner):
-        return TreeSum([(model.tree_, values_in_order(model, model.tree_.value), 0)])
-    if isinstance(model, ForestLearner):
-        trees, choice = _of_forest(model)
-    elif isinstance(model, Boosting):
-        trees, choice = _of_boosting(model)
-    else:
-        raise ExportError(f"{type(model).__name__} cannot be exported; single trees, forests and gradient boosting can")
-    return TreeSum(trees, *choice)
-
-
-def values_in_order(model: Any, by_label: np.ndarray) -> np.ndarray:
-    """Values by label in the order of `classes_`."""
-    if getattr(model, "n_outputs_", 1) > 1:
-        raise ExportError("a model of several targets cannot be exported; fit one model for each of them")
-    return by_label[:, model._labels_of_classes()] if is_classifier(model) else by_label
-
-
-def _of_forest(model: Any) -> tuple[list[tuple[Tree, np.ndarray, int]], Any]:
-    forest = model.forest_
-    if model._by_majority():
-        raise ExportError("a forest with voting='hard' cannot be exported; use voting='soft'")
-    if not isinstance(forest, Forest):
-        return [(tree, values_in_order(model, tree.value), 0) for tree in forest], (
-            float(len(forest)),
-            None,
-            IDENTITY,
-            1.0,
-        )
-    trees = []
-    of_leaves = forest.leaf_outputs()
-    for number, tree in enumerate(forest):
-        leaves = slice(forest.leaf_start[number], forest.leaf_start[number + 1])
-        of_node = np.zeros((tree.n_nodes, of_leaves.shape[1]))
-        of_node[forest.leaf_nodes[leaves]] = of_leaves[leaves]
-        trees.append((tree, of_node if of_leaves.shape[1] == 1 else values_in_order(model, of_node), 0))
-    link = IDENTITY
-    if is_classifier(model) and of_leaves.shape[1] == 1:
-        # A leaf has the share of the label 1.
-        link = COMPLEMENT if model._labels_of_classes().tolist() == [0, 1] else "swapped"
-        if link == "swapped":
-            raise ExportError("the classes of this forest are declared in descending order; declare them in order")
-    return trees, (float(len(forest)), None, link, 1.0)
-
-
-def _of_boosting(model: Any) -> tuple[list[tuple[Tree, np.ndarray, int]], Any]:
-    if model.init_ is not None:
-        raise ExportError("a boosted model that starts from another model (init) cannot be exported")
-    if model.target_encoding_.means:
-        names = ", ".join(repr(model.columns_[place].name) for place in model.target_encoding_.means)
-        raise ExportError(
-            f"column {names} is target encoded, which a program cannot do; leave it out, or merge categories"
-        )
-    forests, links = model.forests_, {LogLoss: (LOGISTIC, 1.0), Exponential: (LOGISTIC, 2.0)}
-    order = model._labels_of_classes().tolist() if is_classifier(model) else [0]
-    link, scale = links.get(type(model.loss_), (IDENTITY, 1.0))
-    if isinstance(model.loss_, ManyClasses):
-        link = SOFTMAX
-    elif isinstance(model.loss_, Tweedie):
-        link = EXP
-    elif is_classifier(model) and link != LOGISTIC:
-        raise ExportError("a model of classes with a loss of your own cannot be exported")
-    if len(forests) > 1 and link != SOFTMAX:
-        raise ExportError("a boosted model of several numbers cannot be exported; fit one model for each of them")
-    if link == LOGISTIC and order != [0, 1]:
-        raise ExportError("the classes of this model are declared in descending order; declare them in order")
-    places = order if link == SOFTMAX else [0]
-    trees = []
-    for output, place in enumerate(places):
-        forest = forests[place]
-        for number, tree in enumerate(forest):
-            of_node = tree.value if isinstance(forest, TreeList) else _values_of_leaves(forest, number, tree)
-            trees.append((tree, of_node, output))
-    return trees, (1.0, [float(model.initial_[place]) for place in places], link, scale)
-
-
-def _values_of_leaves(forest: Forest, number: int, tree: Tree) -> np.ndarray:
-    """The values at the leaves of one tree, zeros at other nodes; those of `Tree.value` have rounding errors."""
-    leaves = slice(forest.leaf_start[number], forest.leaf_start[number + 1])
-    of_node = np.zeros((tree.n_nodes, 1))
-    of_node[forest.leaf_nodes[leaves], 0] = forest.leaf_value[leaves]
-    return of_node
-
-
-def _assemble(
-    model: Any, trees: list[tuple[Tree, np.ndarray, int]], divisor: float, constant: Any, link: str, scale: float
-) -> Program:
-    columns = columns_of(model)
+def _assemble(learner: str, given: TreeSum) -> Program:
     found: dict[str, list[Any]] = {
         name: []
         for name in (
@@ -210,22 +87,22 @@ def _assemble(
         )
     }
     roots = []
-    for tree, of_node, _ in trees:
+    for tree, of_node, _ in given.trees:
         roots.append(len(found["kind"]))
         _add_tree(found, tree, of_node)
-    n_values = trees[0][1].shape[1]
+    n_values = given.trees[0][1].shape[1]
     return Program(
-        learner=type(model).__name__,
-        columns=columns,
-        classes=tuple(model.classes_.tolist()) if is_classifier(model) else None,
+        learner=learner,
+        columns=given.columns,
+        classes=given.classes,
         roots=roots,
-        outputs=[output for _, _, output in trees],
+        outputs=[output for _, _, output in given.trees],
         n_values=n_values,
-        n_waiting=max(_most_waiting(tree) for tree, _, _ in trees),
-        divisor=divisor,
-        constant=[0.0] * n_values if constant is None else constant,
-        link=link,
-        scale=scale,
+        n_waiting=max(_most_waiting(tree) for tree, _, _ in given.trees),
+        divisor=given.divisor,
+        constant=[0.0] * n_values if given.constant is None else given.constant,
+        link=given.link,
+        scale=given.scale,
         **found,
     )
 

@@ -12,7 +12,8 @@ from treewright.estimators.base import columns_of
 from treewright.estimators.forest import ExtraTreesClassifier, ExtraTreesRegressor
 from treewright.estimators.forest.base import ForestLearner
 from treewright.estimators.single.base import TreeLearner
-from treewright.ship.exports.program import ExportError, check_tree, values_in_order
+from treewright.ship.exports.program import check_tree
+from treewright.ship.exports.tree_sum import ExportError, values_in_order
 from treewright.table.column import Column
 from treewright.tree.tree import SplitKind, Tree
 

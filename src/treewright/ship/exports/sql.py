@@ -7,17 +7,8 @@ import sys
 from datetime import date, datetime, timedelta
 from typing import Any
 
-from treewright.ship.exports.program import (
-    COMPLEMENT,
-    EVERY,
-    EXP,
-    LOGISTIC,
-    SOFTMAX,
-    STOP,
-    ExportError,
-    Program,
-    categories_by_branch,
-)
+from treewright.ship.exports.program import EVERY, STOP, Program, categories_by_branch
+from treewright.ship.exports.tree_sum import COMPLEMENT, EXP, LOGISTIC, SOFTMAX, ExportError
 from treewright.table.column import Column, Kind, Unit
 
 # Databases limit how deeply expressions are nested.

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from treewright.ship.exports.binary import BinaryTree, binary_trees
-from treewright.ship.exports.program import EXP, LOGISTIC, SOFTMAX, Program
+from treewright.ship.exports.program import Program
+from treewright.ship.exports.tree_sum import EXP, LOGISTIC, SOFTMAX
 
 POSTPROCESSORS = {LOGISTIC: "sigmoid", SOFTMAX: "softmax", EXP: "exponential"}
 
