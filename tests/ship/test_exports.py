@@ -159,7 +159,7 @@ def test_what_a_program_cannot_do_is_refused_by_name(model: Any, sentence: str) 
 
 
 def test_sql_refuses_to_divide_rows(fitted: dict[str, Any]) -> None:
-    with pytest.raises(ModelFileError, match=r"divides rows with missing values.*missing='learned'"):
+    with pytest.raises(ModelFileError, match=r"sends fractions of a row.*missing='learned'"):
         export(fitted["fractional instances"], to="sql")
 
 

@@ -74,7 +74,7 @@ def test_columns_of_many_categories_are_tested_by_sets() -> None:
 
 
 def test_what_onnx_cannot_do_is_refused_by_name(tmp_path: Path) -> None:
-    with pytest.raises(ModelFileError, match=r"divides rows with missing values.*TreeEnsemble.*missing='learned'"):
+    with pytest.raises(ModelFileError, match=r"sends fractions of a row.*TreeEnsemble.*missing='learned'"):
         export(fitted_models()["fractional instances"], "onnx", tmp_path / "model.onnx")
     rows = {"colour": ["", "a"] * 20}
     model = DecisionTreeClassifier().fit(rows, [0, 1] * 20)

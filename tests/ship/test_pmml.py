@@ -137,9 +137,9 @@ def test_surrogates_and_fractions_are_written_as_the_standard_names_them() -> No
 def test_what_pmml_cannot_do_is_refused_by_name() -> None:
     rows = table(200, 0, unseen=False)
     numbers = target(rows)
-    with pytest.raises(ModelFileError, match=r"divides rows with missing values.*for\s+classes only"):
+    with pytest.raises(ModelFileError, match=r"sends fractions of a row.*for\s+classes only"):
         export(DecisionTreeRegressor(missing="fractional", **KINDS).fit(rows, numbers), to="pmml")
-    with pytest.raises(ModelFileError, match="imputes missing values by trees"):
+    with pytest.raises(ModelFileError, match="an imputation by trees"):
         export(DecisionTreeClassifier(missing="model", **KINDS).fit(rows, np.digitize(numbers, [1])), to="pmml")
     mixed = DecisionTreeClassifier(categorical_features=["a"]).fit({"a": [True, "x"] * 10}, [0, 1] * 10)
     if {type(one) for one in mixed.tree_.columns[0].categories} == {bool, str}:

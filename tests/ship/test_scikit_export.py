@@ -84,7 +84,7 @@ def test_names_of_columns_are_kept() -> None:
     [
         (GradientBoostingRegressor(n_estimators=2), "GradientBoostingRegressor cannot be exported to scikit-learn"),
         (RandomForestClassifier(n_estimators=2, voting="hard"), "voting='hard' cannot be exported"),
-        (C45Classifier(), "divides rows with missing values"),
+        (C45Classifier(), "sends fractions of a row"),
         (CARTClassifier(missing="surrogate"), "surrogate splits"),
     ],
 )

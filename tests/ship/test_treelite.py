@@ -46,5 +46,5 @@ def test_a_tree_without_a_split_is_a_leaf(tmp_path: Path) -> None:
 
 
 def test_fractional_instances_are_refused() -> None:
-    with pytest.raises(ModelFileError, match=r"divides rows with missing values.*treelite cannot do"):
+    with pytest.raises(ModelFileError, match=r"sends fractions of a row.*treelite cannot do"):
         export(fitted_models()["C4.5"], to="treelite")

@@ -60,7 +60,7 @@ def binary_trees(program: Program, format_name: str) -> list[BinaryTree]:
     """All trees of a program; a root without a split has no node and one leaf."""
     if EVERY in program.missing:
         raise ExportError(
-            "the model divides rows with missing values among branches (missing='fractional', as in C4.5), which "
+            "the model sends fractions of a row down several branches (missing='fractional', as in C4.5), which "
             f"{format_name} cannot do; fit it with missing='learned'"
         )
     return [_binary(program, root) for root in program.roots]

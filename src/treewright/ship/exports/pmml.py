@@ -94,12 +94,12 @@ class _Writer:
             check_tree(tree, surrogates=True, imputation=True)
         if self.imputation is not None and len(found.trees) > 1:
             raise ExportError(
-                "the trees of the model impute missing values, each in its own way, which PMML cannot say; "
+                "each tree of the model has an imputation of its own, which PMML cannot say; "
                 "fit it with missing='learned'"
             )
         if self.imputation is not None and self.imputation.guesses:
             raise ExportError(
-                "the model imputes missing values by trees, which PMML cannot say; fit it with missing='learned'"
+                "the model has an imputation by trees, which PMML cannot say; fit it with missing='learned'"
             )
 
     def add_dictionary(self, root: Element) -> None:
@@ -242,12 +242,12 @@ class _Writer:
         divides = bool((tree.missing_branch[inner] < 0).any())
         if divides and (self.classes is None or scores):
             raise ExportError(
-                "the model divides rows with missing values among branches (missing='fractional'), which PMML has for "
+                "the model sends fractions of a row down several branches (missing='fractional'), which PMML has for "
                 "classes only; fit it with missing='learned'"
             )
         if divides and (tree.missing_branch[inner] >= 0).any():
             raise ExportError(
-                "the model divides rows with missing values at some nodes only, which PMML cannot say; "
+                "the model sends fractions of a row down several branches at some nodes only, which PMML cannot say; "
                 "fit it with missing='learned'"
             )
         model = self._open(

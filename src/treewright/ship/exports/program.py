@@ -143,8 +143,7 @@ def check_tree(tree: Tree, *, surrogates: bool = False, imputation: bool = False
         )
     if tree.imputation is not None and not imputation:
         raise ExportError(
-            "the model imputes missing values, which only PMML does; export it to 'pmml', or fit it with "
-            "missing='learned'"
+            "the model has an imputation, which only PMML has; export it to 'pmml', or fit it with missing='learned'"
         )
 
 

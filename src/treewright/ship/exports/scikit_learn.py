@@ -95,7 +95,7 @@ def _tree_of(model: Any, tree: Tree) -> Any:
     inner = tree.kind != SplitKind.LEAF
     if (tree.missing_branch[inner] < 0).any():
         raise ExportError(
-            "the model divides rows with missing values among branches (missing='fractional', as in C4.5), which "
+            "the model sends fractions of a row down several branches (missing='fractional', as in C4.5), which "
             "scikit-learn cannot do; fit it with missing='learned'"
         )
     # The fields of a node differ between versions; those of a tree of the installed one are filled.

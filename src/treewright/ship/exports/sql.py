@@ -25,7 +25,7 @@ def to_sql(program: Program, table: str = "data") -> str:
     """One SELECT that returns all columns of `table` and the predictions: probabilities, or a number."""
     if EVERY in program.missing:
         raise ExportError(
-            "the model divides rows with missing values among branches (missing='fractional', as in C4.5), which SQL "
+            "the model sends fractions of a row down several branches (missing='fractional', as in C4.5), which SQL "
             "cannot do; fit it with missing='learned'"
         )
     sums = []

@@ -169,7 +169,7 @@ def _with_columns(tree: Tree, columns: tuple[Column, ...], places: np.ndarray) -
     if tree.columns != tuple(columns[place] for place in places):
         raise ExportError("the members of the model have other categories than the model, which cannot be exported")
     if tree.imputation is not None:
-        raise ExportError("the members of the model impute missing values of some columns, which cannot be exported")
+        raise ExportError("the members of the model have an imputation of some columns, which cannot be exported")
     moved = np.append(places, -1).astype(np.int32)  # a leaf has the column -1
     surrogates = tree.surrogates
     if surrogates is not None:
@@ -190,8 +190,8 @@ def _of_adaboost(model: Any) -> TreeSum:
         tree = member.tree_
         if (tree.missing_branch[tree.n_children > 0] < 0).any():
             raise ExportError(
-                "the trees of the model divide rows with missing values among branches and vote then, which cannot be "
-                "exported; fit it with trees of missing='learned'"
+                "the trees of the model send fractions of a row down several branches before they vote, which cannot "
+                "be exported; fit it with trees of missing='learned'"
             )
         if tree.columns != columns:
             raise ExportError("the members of the model have different categories, which cannot be exported")

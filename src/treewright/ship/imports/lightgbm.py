@@ -224,7 +224,7 @@ def _missing_left(kinds: np.ndarray, threshold: np.ndarray) -> np.ndarray:
     # Zeros count as missing there; a node that sends them elsewhere than by its threshold is none of ours.
     if ((missing == MISSING_ZERO) & ~is_set & (zero_left != default_left)).any():
         raise ValueError(
-            "a LightGBM model that treats zeros as missing values cannot be imported; fit it with zero_as_missing=False"
+            "a LightGBM model with zero_as_missing=True cannot be imported; fit it with zero_as_missing=False"
         )
     # Missing and unseen categories go right.
     return ~is_set & np.where(missing == MISSING_NONE, zero_left, default_left)
