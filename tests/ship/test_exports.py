@@ -332,6 +332,7 @@ def test_infinite_numbers_are_known_in_databases() -> None:
     assert found == model.predict({"x": new}).tolist()
 
 
+@pytest.mark.slow
 def test_a_thousand_trees_are_scored_in_databases() -> None:
     duckdb = pytest.importorskip("duckdb")
     x = np.arange(200.0)
@@ -363,13 +364,14 @@ def towns() -> tuple[Any, dict[str, list[Any]]]:
 
     known = rows(4000, 300)
     y = [len(str(town)) % 3 + (hash_of(town) % 5) + x for town, x in zip(known["town"], known["x"], strict=True)]
-    return GradientBoostingRegressor(n_estimators=20, random_state=0).fit(known, y), rows(N_ROWS, 330)
+    return GradientBoostingRegressor(n_estimators=5, random_state=0).fit(known, y), rows(N_ROWS, 330)
 
 
 def hash_of(town: Any) -> int:
     return sum(map(ord, str(town)))
 
 
+@pytest.mark.slow
 def test_target_encoded_columns_become_sets_of_categories() -> None:
     model, rows = towns()
     assert model.target_encoding_.means

@@ -37,6 +37,7 @@ OTHERS = {
     "every value": DecisionTreeClassifier(missing="every_value", max_depth=6, **KINDS),
 }
 DIVIDED = ("fractional instances", "C4.5", "forest, fractional", "every value")
+ALIKE = ("bagging", "random subspaces", "AdaBoost of two classes", "AdaBoost of three classes", "extra trees")
 
 
 @cache
@@ -69,7 +70,8 @@ from jpmml_evaluator.jpype import JPypeBackend
 backend, frame = JPypeBackend(), pandas.read_pickle("rows.pkl")
 for number in range(int(sys.argv[1])):
     evaluator = make_evaluator(f"model{number}.pmml", backend=backend).verify()
-    found = evaluator.evaluateAll(frame)
+    is_tree = "<Segmentation" not in open(f"model{number}.pmml", encoding="utf-8").read()
+    found = evaluator.evaluateAll(frame if is_tree else frame.head(2000))
     names = [name for name in found.columns if name == "prediction" or name.startswith("probability(")]
     numpy.save(f"found{number}.npy", found[names].to_numpy(float))
 """
@@ -83,8 +85,8 @@ def test_jpmml_predicts_the_same(tmp_path: Path) -> None:
     if shutil.which("java") is None:
         pytest.skip("java is not installed")
     rows = new_rows()
-    # JPMML does not have weightedConfidence.
-    chosen = {name: model for name, model in models().items() if name not in DIVIDED}
+    # JPMML does not have weightedConfidence. Of ensembles, those with different link functions are enough.
+    chosen = {name: model for name, model in models().items() if name not in (*DIVIDED, *ALIKE)}
     for number, model in enumerate(chosen.values()):
         export(model, "pmml", tmp_path / f"model{number}.pmml")
     frame = pandas.DataFrame({name: pandas.Series(cells, dtype=object) for name, cells in rows.items()})
@@ -92,7 +94,8 @@ def test_jpmml_predicts_the_same(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", JPMML, str(len(chosen))], cwd=tmp_path, check=True, capture_output=True)
     for number, (name, model) in enumerate(chosen.items()):
         found = np.load(tmp_path / f"found{number}.npy")
-        np.testing.assert_allclose(found, expected_of(model, rows), rtol=1e-12, atol=1e-14, err_msg=name)
+        expected = expected_of(model, rows)[: len(found)]
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14, err_msg=name)
 
 
 # The order of the children by the schema of PMML 4.4, for the elements that are written.
