@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import ensemble, tree
 from sklearn.base import is_classifier
+from threadpoolctl import threadpool_limits
 
 import treewright
 from treewright import ModelFileError, counterfactual, explain, export, import_model, load, save, shap_values, show
@@ -26,6 +27,13 @@ xgboost = pytest.importorskip("xgboost")
 
 N_ROWS = 10_000
 COLOURS = ["red", "blue", "green", "grey"]
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """Threads of OpenMP spin while they wait, which takes long beside other tests."""
+    with threadpool_limits(1):
+        yield
 
 
 def matrix(n_rows: int, seed: int) -> np.ndarray:
