@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ pytest.importorskip("pyarrow")
 
 CELLS = st.one_of(
     st.sampled_from(["", "NA", "?", "null", "NaN", "inf", "1_000", "+5", " 7 ", "-3", "1e5", ".5", "1.", "0x1F"]),
+    st.sampled_from(["-", "+", "$5", "5%", "1.234", "05/25/2023", "2024-05", "--"]),
     st.sampled_from(["2024-05-01", "2024-13-01", "2024-05-01T10:00", "2024-05-01T10:00:00Z", "true", "é", "\u0663"]),
     st.integers(-(10**18), 10**18).map(str),
     st.floats(allow_nan=False).map(repr),
@@ -60,6 +63,33 @@ def test_any_cells_are_read_as_by_the_general_reader(monkeypatch: Any, kind: str
     check()
 
 
+@pytest.mark.parametrize("quoting", [csv.QUOTE_MINIMAL, csv.QUOTE_ALL, csv.QUOTE_NONNUMERIC])
+def test_quoted_cells_are_read_as_by_the_general_reader(monkeypatch: Any, quoting: int) -> None:
+    cells = st.one_of(CELLS, st.text(alphabet='ab,;"\n\r ', max_size=5), st.sampled_from(["1,5", "1,234", "1.234,5"]))
+
+    @examples(60)
+    @given(st.lists(st.tuples(cells, cells), min_size=1, max_size=12))
+    def check(rows: list[tuple[str, str]]) -> None:
+        text = io.StringIO(newline="")
+        csv.writer(text, quoting=quoting).writerows([("a", "b"), *rows])  # type: ignore[arg-type]
+        assert_same(text.getvalue(), monkeypatch)
+
+    check()
+
+
+@pytest.mark.parametrize("separator", [";", "|", "\t"])
+def test_other_separators_are_read_as_by_the_general_reader(monkeypatch: Any, separator: str) -> None:
+    cells = st.sampled_from(["1,5", "2,25", "1.234", "1.234,5", "7", "x", "", "0.5", "1,234", "-"])
+
+    @examples(60)
+    @given(st.lists(st.tuples(cells, cells, cells), min_size=1, max_size=6))
+    def check(rows: list[tuple[str, str, str]]) -> None:
+        lines = [separator.join("abc"), *map(separator.join, rows)]
+        assert_same("\n".join(lines) + "\n", monkeypatch)
+
+    check()
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -70,6 +100,10 @@ def test_any_cells_are_read_as_by_the_general_reader(monkeypatch: Any, kind: str
         "a,b\n1,  padded  \n",
         "a\n\n1\n",
         "a,b\n",
+        'a,b\n1,5" wide\n2,"x"\n',
+        'a,b\n"1", "x"\n',
+        'a,b\n1,"x"y\n',
+        'a,b\n1,"x\n',
     ],
 )
 def test_lines_of_all_kinds_are_read_as_by_the_general_reader(monkeypatch: Any, text: str) -> None:

@@ -1,49 +1,136 @@
-"""CSV and TSV: a header, then one row per line."""
+"""Text with one row per line: CSV, TSV and others whose separator the file or the user decides."""
 
 from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from itertools import islice
+from typing import Any
+
+import numpy as np
 
 from treewright.table.plain_frame import Frame
-from treewright.table.readers.fast_delimited import read_columns
-from treewright.table.readers.names import check_names
-from treewright.table.spelling import read_spelling
+from treewright.table.read_options import ReadOptions
+from treewright.table.readers.fast_delimited import FastColumns
+from treewright.table.readers.names import is_nameless, leave_out_nameless, name_columns
+from treewright.table.spelling import Words, settle_columns
 
-_DELIMITERS = (",", ";", "\t")
+# The first of those that give the same columns: a comma within a value is more common than the others.
+SEPARATORS = ("\t", ";", "|", ",")
 
-# The part of a file that shows which delimiter its header has.
-MOST_HEADER = 1 << 20
+# The part of a file, and the number of its rows, that show which separator it has.
+MOST_HEADER, ROWS_TO_COMPARE = 1 << 20, 20
+
+AS_IT_IS = ReadOptions()
 
 
-def read_csv(text: str) -> Frame:
-    """Read a table whose delimiter is the one of comma, semicolon and tab that gives the widest header.
+def read_csv(text: str, options: ReadOptions = AS_IT_IS) -> Frame:
+    """Read a table whose separator is the one of tab, semicolon, bar and comma that gives the most columns.
 
-    >>> read_csv("size;price\\nL;3\\n").to_dict()
+    >>> read_csv("size;price\\nL;3,5\\n").to_dict()
+    {'size': ['L'], 'price': [3.5]}
+    """
+    return read_delimited(text, options.sep or find_separator(text), options)
+
+
+def read_tsv(text: str, options: ReadOptions = AS_IT_IS) -> Frame:
+    """Read a table whose separator is a tab."""
+    return read_delimited(text, options.sep or "\t", options)
+
+
+def read_txt(text: str, options: ReadOptions = AS_IT_IS) -> Frame:
+    """Read a table whose separator is one of those of CSV, or any number of blanks.
+
+    >>> read_txt("size  price\\nL     3\\n").to_dict()
     {'size': ['L'], 'price': [3]}
     """
-    return _read_delimited(text, max(_DELIMITERS, key=lambda mark: _width_of_header(text, mark)))
+    separator = options.sep or find_separator(text)
+    if options.sep is None and len(_first_rows(text, separator)[0]) == 1 and _is_wider(text, " "):
+        separator = " "
+    return read_delimited(text, separator, options)
 
 
-def read_tsv(text: str) -> Frame:
-    """Read a table whose delimiter is a tab."""
-    return _read_delimited(text, "\t")
+def find_separator(text: str) -> str:
+    """The separator that gives the most columns, and the same number in the first rows if there is one such."""
+    return max(SEPARATORS, key=lambda mark: (_is_wider(text, mark), len(_first_rows(text, mark)[0])))
 
 
-def _width_of_header(text: str, delimiter: str) -> int:
-    # A header rarely has a line break; the first lines are enough to see its width.
-    return len(next(csv.reader(io.StringIO(text[:MOST_HEADER], newline=""), delimiter=delimiter), []))
+def _is_wider(text: str, separator: str) -> bool:
+    """Whether the first rows have the same number of columns, more than one."""
+    widths = {len(row) for row in _first_rows(text, separator)}
+    return len(widths) == 1 and max(widths) > 1
 
 
-def _read_delimited(text: str, delimiter: str) -> Frame:
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True, strict=True)
+def _first_rows(text: str, separator: str) -> list[list[str]]:
+    """A few rows, up to the first that this separator makes unreadable."""
+    rows: list[list[str]] = []
+    with suppress(csv.Error):
+        for row in islice(_open(text[:MOST_HEADER], separator), ROWS_TO_COMPARE):
+            rows += [row] if row else []
+    return rows or [[]]
+
+
+def _open(text: str, separator: str) -> Any:
+    lines: io.StringIO | list[str] = io.StringIO(text, newline="")
+    if separator == " ":
+        lines = [line.strip() for line in text.splitlines()]
+    return csv.reader(lines, delimiter=separator, skipinitialspace=True, strict=True)
+
+
+def read_delimited(text: str, separator: str, options: ReadOptions = AS_IT_IS) -> Frame:
+    """Read a header and the rows below it."""
+    names = name_columns(read_header(text, separator))
+    fast = None if separator == " " else FastColumns.open(text, separator, names)
+    cells = _read_rows(text, separator, names) if fast is None else fast.columns
+    # A column without a name is left out or refused for that reason alone.
+    lenient = replace(options, text=options.text | set(filter(is_nameless, names)))
+    settled = settle_columns(
+        cells, lenient, None if fast is None else fast.words_of, commas_are_decimal=separator != ","
+    )
+    return Frame(leave_out_nameless(settled))
+
+
+def join_texts(texts: Sequence[str], separator: str) -> str | None:
+    """One text of several with the same header; None if the headers differ."""
+    headers = [read_header(text, separator) for text in texts]
+    if any(header != headers[0] for header in headers):
+        return None
+    first, *others = texts
+    return (
+        "\n".join([first.rstrip("\r\n"), *(_without_header(text, separator).strip("\r\n") for text in others)]) + "\n"
+    )
+
+
+def _without_header(text: str, separator: str) -> str:
+    """The rows of a text."""
+    lines = io.StringIO(text, newline="")
+    reader = csv.reader(lines, delimiter=separator, skipinitialspace=True, strict=True)
+    next(row for row in reader if row)
+    return lines.read()
+
+
+def read_header(text: str, separator: str) -> list[str]:
+    """The names in the first row that has any."""
+    for part in (text[:MOST_HEADER], text):
+        reader = _open(part, separator)
+        try:
+            names = next(row for row in reader if row)
+            # Another row follows, so this one is not cut.
+            if part is text or len(part) == len(text) or next(reader, None) is not None:
+                return [name.strip() for name in names]
+        except csv.Error as error:
+            if len(part) == len(text):
+                raise ValueError(f"line {reader.line_num}: {error}") from None
+    raise AssertionError("the second part is the whole text")
+
+
+def _read_rows(text: str, separator: str, names: list[str]) -> dict[str, Words | np.ndarray]:
+    reader = _open(text, separator)
+    rows: list[list[str]] = []
     try:
-        names = [name.strip() for name in next(row for row in reader if row)]
-        check_names(names)
-        found = read_columns(text, delimiter, names)
-        if found is not None:
-            return Frame(found)
-        rows = []
         for row in reader:
             if not row:
                 continue
@@ -52,5 +139,5 @@ def _read_delimited(text: str, delimiter: str) -> Frame:
             rows.append(row)
     except csv.Error as error:
         raise ValueError(f"line {reader.line_num}: {error}") from None
-    columns = zip(*rows, strict=True) if rows else [[] for _ in names]
-    return Frame({name: read_spelling(cells) for name, cells in zip(names, columns, strict=True)})
+    columns = zip(*rows[1:], strict=True) if len(rows) > 1 else [()] * len(names)
+    return {name: Words.of(cells) for name, cells in zip(names, columns, strict=True)}

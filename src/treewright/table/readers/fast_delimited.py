@@ -1,75 +1,127 @@
 """Large CSV and TSV files, parsed by pyarrow where it is installed; the result is that of `delimited`.
 
-Anything that the two could read differently (quotes, rows of other lengths, unusual numbers, dates) is left to the
-general reader: the whole file, or just the column.
+Anything that the two could read differently (unusual quotes, rows of other lengths, unusual numbers, dates) is left to
+the general reader: the whole file, or just the column.
 """
 
 from __future__ import annotations
 
 import io
-import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from treewright.table.spelling import MISSING_WORDS, read_spelling, spells_date
-
-_HEXADECIMAL = re.compile("0[xX]")
+from treewright.table.spelling import MISSING_WORDS, Words
 
 # Smaller files are read at once either way.
 LEAST_TEXT = 1 << 20
 
-
-def read_columns(text: str, delimiter: str, names: Sequence[str]) -> dict[str, np.ndarray] | None:
-    """The columns of a table by name, given the names of its header; None if the general reader must read it."""
-    # pyarrow reads 0x1F as a number.
-    if len(text) < LEAST_TEXT or '"' in text or _HEXADECIMAL.search(text):
-        return None
-    try:
-        from pyarrow import ArrowInvalid
-    except ImportError:
-        return None
-    # Lines without text before the header would count as rows.
-    body = text.lstrip("\r\n").encode()
-    places = [str(place) for place in range(len(names))]
-    try:
-        table = _parse(body, delimiter, places, places, as_text=False)
-    except ArrowInvalid:
-        return None
-    columns: dict[str, Any] = {place: _read_column(cells) for place, cells in zip(places, table.columns, strict=True)}
-    others = [place for place, found in columns.items() if found is None]
-    if others:
-        table = _parse(body, delimiter, places, others, as_text=True)
-        columns |= {place: _read_words(table.column(place)) for place in others}
-    return dict(zip(names, columns.values(), strict=True))
+_QUOTE, _CARRIAGE_RETURN, _LINE_FEED = b'"\r\n'
 
 
-def _parse(body: bytes, delimiter: str, places: list[str], wanted: list[str], *, as_text: bool) -> Any:
-    """The wanted columns, as text or in the types that pyarrow finds."""
-    from pyarrow import csv, string
+@dataclass(frozen=True, eq=False)
+class FastColumns:
+    """A parsed file: plain numbers as arrays, other columns as words, and the text to look at columns again."""
 
-    return csv.read_csv(
-        io.BytesIO(body),
-        read_options=csv.ReadOptions(column_names=places, skip_rows=1),
-        parse_options=csv.ParseOptions(delimiter=delimiter, quote_char=False),
-        convert_options=csv.ConvertOptions(
-            column_types=dict.fromkeys(wanted, string()) if as_text else None,
-            include_columns=wanted,
-            null_values=sorted(MISSING_WORDS),
-            strings_can_be_null=True,
-        ),
-    )
+    columns: dict[str, Words | np.ndarray]
+    body: bytes
+    separator: str
+    has_quotes: bool
+
+    @staticmethod
+    def open(text: str, separator: str, names: Sequence[str]) -> FastColumns | None:
+        """Parse a file, given the names of its header; None if the general reader must read it."""
+        # pyarrow reads 0x1F as a number.
+        if len(text) < LEAST_TEXT or len(separator.encode()) > 1 or "0x" in text or "0X" in text:
+            return None
+        try:
+            from pyarrow import ArrowInvalid
+        except ImportError:
+            return None
+        # Lines without text before the header would count as rows.
+        body = text.lstrip("\r\n").encode()
+        has_quotes = '"' in text
+        if has_quotes and not has_usual_quotes(body, separator):
+            return None
+        parsed = FastColumns({}, body, separator, has_quotes)
+        try:
+            table = parsed._parse(len(names))
+        except ArrowInvalid:
+            return None
+        found = {name: _read_column(cells) for name, cells in zip(names, table.columns, strict=True)}
+        parsed.columns.update({name: one for name, one in found.items() if one is not None})
+        others = [name for name, one in found.items() if one is None]
+        words = parsed._words([names.index(name) for name in others], len(names))
+        parsed.columns.update(zip(others, words, strict=True))
+        ordered = {name: parsed.columns[name] for name in names}
+        return FastColumns(ordered, body, separator, has_quotes)
+
+    def words_of(self, names: list[str]) -> dict[str, Words]:
+        """The words of columns that are arrays."""
+        every = list(self.columns)
+        found = self._words([every.index(name) for name in names], len(every))
+        return dict(zip(names, found, strict=True))
+
+    def _words(self, places: list[int], n_columns: int) -> list[Words]:
+        if not places:
+            return []
+        return [words_in(cells) for cells in self._parse(n_columns, places).columns]
+
+    def _parse(self, n_columns: int, as_text: Sequence[int] | None = None) -> Any:
+        """All columns in the types that pyarrow finds, or some as text."""
+        from pyarrow import csv, string
+
+        every = [str(place) for place in range(n_columns)]
+        wanted = every if as_text is None else [every[place] for place in as_text]
+        return csv.read_csv(
+            io.BytesIO(self.body),
+            read_options=csv.ReadOptions(column_names=every, skip_rows=1),
+            parse_options=csv.ParseOptions(
+                delimiter=self.separator,
+                quote_char='"' if self.has_quotes else False,
+                newlines_in_values=self.has_quotes,
+            ),
+            convert_options=csv.ConvertOptions(
+                column_types=None if as_text is None else dict.fromkeys(wanted, string()),
+                include_columns=wanted,
+                null_values=sorted(MISSING_WORDS),
+                # Words for missing values are found later, with what the column has beside them.
+                strings_can_be_null=False,
+                true_values=[],
+                false_values=[],
+            ),
+        )
 
 
-def _read_column(cells: Any) -> np.ndarray | None:
-    """A column of numbers or text as `read_spelling` reads it; None if pyarrow found something else."""
+def has_usual_quotes(body: bytes, separator: str) -> bool:
+    """Whether every quote begins or ends a whole value, or is one of two in a quoted value.
+
+    >>> has_usual_quotes(b'a,b\\n"x, y",1\\n', ","), has_usual_quotes(b'a,b\\n5" x 4",1\\n', ",")
+    (True, False)
+    """
+    marks = np.frombuffer(body, dtype=np.uint8)
+    places = np.flatnonzero(marks == _QUOTE)
+    if len(places) % 2:
+        return False
+    between = np.array([ord(separator), _LINE_FEED, _CARRIAGE_RETURN, _QUOTE], dtype=np.uint8)
+    opening, closing = places[::2], places[1::2]
+    before = marks[opening[opening > 0] - 1]
+    after = marks[closing[closing < len(marks) - 1] + 1]
+    return bool(np.isin(before, between).all() and np.isin(after, between).all())
+
+
+def _read_column(cells: Any) -> Words | np.ndarray | None:
+    """A column of plain numbers or text; None if pyarrow found something else."""
     import pyarrow as pa
 
     if pa.types.is_null(cells.type):
-        return np.full(len(cells), np.nan)
+        return None
     if pa.types.is_string(cells.type):
-        return _read_words(cells)
+        return words_in(cells)
+    if pa.types.is_date32(cells.type):
+        return words_in(cells.cast(pa.string()))  # in the same notation as in the file
     has_all = cells.null_count == 0
     if pa.types.is_float64(cells.type):
         numbers = np.array(cells.to_numpy())
@@ -82,22 +134,16 @@ def _read_column(cells: Any) -> np.ndarray | None:
     return np.array(cells.to_numpy()) if is_whole else numbers
 
 
-def _read_words(cells: Any) -> np.ndarray:
-    """A column of text as `read_spelling` reads it; equal words are one object."""
+def words_in(cells: Any) -> Words:
+    """The words of a column of text; equal words are one object."""
     encoded = cells.combine_chunks().dictionary_encode()
-    stripped = [word.strip() for word in encoded.dictionary.to_pylist()]
-    distinct = np.array([*(None if word in MISSING_WORDS else word for word in stripped), None], dtype=object)
-    words = distinct[np.asarray(encoded.indices.fill_null(len(stripped)))]
-    first = next((word for word in distinct if word is not None), None)
-    if first is None or _needs_care(first):
-        return read_spelling(["" if word is None else word for word in words])
-    return words
-
-
-def _needs_care(first: str) -> bool:
-    """Whether the words could spell dates, or numbers in a way that only Python reads."""
-    try:
-        float(first)
-    except ValueError:
-        return spells_date(first)
-    return True
+    raw = encoded.dictionary.to_pylist()
+    places = np.asarray(encoded.indices.fill_null(-1)).astype(np.intp)
+    if encoded.null_count:
+        places[places < 0] = len(raw)
+        raw.append("")
+    stripped = list(map(str.strip, raw))
+    number = {word: place for place, word in enumerate(dict.fromkeys(stripped))}
+    if len(number) == len(raw):
+        return Words(stripped, places)
+    return Words(list(number), np.array([number[word] for word in stripped], dtype=np.intp)[places])
