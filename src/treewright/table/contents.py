@@ -38,21 +38,44 @@ class Content:
     suffix: str
     data: bytes
 
-    def text(self, encoding: str | None) -> str:
+    def text(self, encoding: str | None) -> Text:
         """The text of the file, by its byte order mark or UTF-8 if no encoding is given."""
         marked = next((codec for mark, codec in _BYTE_ORDER_MARKS if self.data.startswith(mark)), None)
         codec = encoding or marked or "utf-8"
+        if codec == "utf-8" and self.data.isascii():
+            text = Text(self.data)
+        else:
+            text = Text.of(self._decoded(codec, encoding).removeprefix("\ufeff"))
+        if b"\0" in text.data:
+            raise ValueError(_zeros_sentence(self.data))
+        if not text.data[:1000].strip() and not text.data.strip():
+            raise ValueError("the file is empty")
+        return text
+
+    def _decoded(self, codec: str, given: str | None) -> str:
         try:
-            text = self.data.decode(codec)
+            return self.data.decode(codec)
         except UnicodeDecodeError as error:
             if codec == "utf-8" and _has_zeros_of_utf16(self.data):
                 raise ValueError(_zeros_sentence(self.data)) from None
-            raise ValueError(f"byte {error.start} is not {codec.upper()}; {_advice(encoding)}") from None
-        if "\0" in text:
-            raise ValueError(_zeros_sentence(self.data))
-        if not text.strip("\ufeff \t\r\n"):
-            raise ValueError("the file is empty")
-        return text.removeprefix("\ufeff")
+            raise ValueError(f"byte {error.start} is not {codec.upper()}; {_advice(given)}") from None
+
+
+@dataclass(frozen=True, eq=False)
+class Text:
+    """A text as UTF-8, which a fast reader takes as it is; others decode it."""
+
+    data: bytes
+
+    @staticmethod
+    def of(text: str) -> Text:
+        return Text(text.encode("utf-8", "surrogatepass"))
+
+    def decoded(self, most: int | None = None) -> str:
+        """The text, or its first bytes without a letter that is cut."""
+        if most is None or most >= len(self.data):
+            return self.data.decode("utf-8", "surrogatepass")
+        return self.data[:most].decode("utf-8", "ignore")
 
 
 def open_content(source: Any) -> Content:

@@ -11,11 +11,8 @@ from treewright.table.categories import some
 from treewright.table.contents import Content, open_content
 from treewright.table.plain_frame import Domain, Frame
 from treewright.table.read_options import ReadOptions, make_options
-from treewright.table.readers import BINARY_READERS, TEXT_READERS
-from treewright.table.readers.delimited import find_separator, join_texts
-
-# Text with one row per line, which can be joined before its columns are recognised.
-_DELIMITED = (".csv", ".tsv", ".txt")
+from treewright.table.readers import BINARY_READERS, DELIMITED_READERS, TEXT_READERS
+from treewright.table.readers.delimited import find_separator, join_texts, read_delimited
 
 
 def read_table(
@@ -105,20 +102,23 @@ def _read(content: Content, options: ReadOptions) -> Frame:
     suffix = content.suffix
     if suffix == ".xls":
         raise ValueError(f"{content.name}: old workbooks (.xls) are not read; save the table as .xlsx or .csv")
-    if suffix not in TEXT_READERS and suffix not in BINARY_READERS:
-        known = ", ".join([*TEXT_READERS, *BINARY_READERS])
+    known = ", ".join([*DELIMITED_READERS, *TEXT_READERS, *BINARY_READERS])
+    if suffix not in known.split(", "):
         raise ValueError(f"{content.name}: the suffix {suffix!r} is not known; files of type {known} can be read")
     try:
         if suffix in BINARY_READERS:
             return BINARY_READERS[suffix](content.data, options)
-        return TEXT_READERS[suffix](content.text(options.encoding), options)
+        text = content.text(options.encoding)
+        if suffix in DELIMITED_READERS:
+            return DELIMITED_READERS[suffix](text, options)
+        return TEXT_READERS[suffix](text.decoded(), options)
     except (ValueError, ImportError) as error:
         raise type(error)(f"{content.name}: {error}") from None
 
 
 def _read_joined(contents: Sequence[Content], options: ReadOptions) -> Frame | None:
     """Text files with the same header, read as one: all of their rows decide what a column is; None if they are not."""
-    if not all(content.suffix in _DELIMITED for content in contents):
+    if not all(content.suffix in DELIMITED_READERS for content in contents):
         return None
     try:
         texts = [content.text(options.encoding) for content in contents]
@@ -129,7 +129,7 @@ def _read_joined(contents: Sequence[Content], options: ReadOptions) -> Frame | N
     if joined is None:
         return None
     try:
-        return TEXT_READERS[".csv"](joined, options)
+        return read_delimited(joined, separator, options)
     except ValueError as error:
         for content in contents:
             _read(content, options)

@@ -12,6 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from properties import examples
+from treewright.table.column import Column, Kind
+from treewright.table.contents import Text
+from treewright.table.read_options import make_options
 from treewright.table.readers import fast_delimited
 from treewright.table.readers.delimited import read_csv
 
@@ -27,11 +30,11 @@ CELLS = st.one_of(
 )
 
 
-def assert_same(text: str, monkeypatch: Any) -> None:
+def assert_same(written: str, monkeypatch: Any, **options: Any) -> None:
     monkeypatch.setattr(fast_delimited, "LEAST_TEXT", 10**9)
-    slow, problem = read_or_message(text)
+    slow, problem = read_or_message(written, **options)
     monkeypatch.setattr(fast_delimited, "LEAST_TEXT", 0)
-    fast, other = read_or_message(text)
+    fast, other = read_or_message(written, **options)
     assert problem == other
     assert slow.keys() == fast.keys()
     for name in slow:
@@ -39,9 +42,9 @@ def assert_same(text: str, monkeypatch: Any) -> None:
         np.testing.assert_array_equal(slow[name], fast[name])
 
 
-def read_or_message(text: str) -> tuple[dict[str, np.ndarray], str]:
+def read_or_message(written: str, **options: Any) -> tuple[dict[str, np.ndarray], str]:
     try:
-        return dict(read_csv(text)), ""
+        return dict(read_csv(Text.of(written), make_options(**options))), ""
     except ValueError as error:
         return {}, str(error)
 
@@ -79,13 +82,18 @@ def test_quoted_cells_are_read_as_by_the_general_reader(monkeypatch: Any, quotin
 
 @pytest.mark.parametrize("separator", [";", "|", "\t"])
 def test_other_separators_are_read_as_by_the_general_reader(monkeypatch: Any, separator: str) -> None:
-    cells = st.sampled_from(["1,5", "2,25", "1.234", "1.234,5", "7", "x", "", "0.5", "1,234", "-"])
+    cells = st.sampled_from(
+        ["1,5", "2,25", "1.234", "1.234,5", "7", "x", "", "0.5", "1,234", "-", "1,5e3", "-99", "+0,5", "inf"]
+    )
 
     @examples(60)
     @given(st.lists(st.tuples(cells, cells, cells), min_size=1, max_size=6))
     def check(rows: list[tuple[str, str, str]]) -> None:
         lines = [separator.join("abc"), *map(separator.join, rows)]
         assert_same("\n".join(lines) + "\n", monkeypatch)
+        assert_same("\n".join(lines) + "\n", monkeypatch, decimal=",", na_values=["-99", "7.0"], text=["b"])
+        learned = [Column("a", Kind.CATEGORICAL, ("7", "-")), Column("b", Kind.NUMERIC)]
+        assert_same("\n".join(lines) + "\n", monkeypatch, like=learned)
 
     check()
 

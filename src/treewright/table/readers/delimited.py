@@ -10,13 +10,13 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-import numpy as np
-
+from treewright.table.contents import Text
 from treewright.table.plain_frame import Frame
 from treewright.table.read_options import ReadOptions
 from treewright.table.readers.fast_delimited import FastColumns
 from treewright.table.readers.names import is_nameless, leave_out_nameless, name_columns
 from treewright.table.spelling import Words, settle_columns
+from treewright.table.spelling.columns import Cells
 
 # The first of those that give the same columns: a comma within a value is more common than the others.
 SEPARATORS = ("\t", ";", "|", ",")
@@ -27,24 +27,24 @@ MOST_HEADER, ROWS_TO_COMPARE = 1 << 20, 20
 AS_IT_IS = ReadOptions()
 
 
-def read_csv(text: str, options: ReadOptions = AS_IT_IS) -> Frame:
+def read_csv(text: Text, options: ReadOptions = AS_IT_IS) -> Frame:
     """Read a table whose separator is the one of tab, semicolon, bar and comma that gives the most columns.
 
-    >>> read_csv("size;price\\nL;3,5\\n").to_dict()
+    >>> read_csv(Text.of("size;price\\nL;3,5\\n")).to_dict()
     {'size': ['L'], 'price': [3.5]}
     """
     return read_delimited(text, options.sep or find_separator(text), options)
 
 
-def read_tsv(text: str, options: ReadOptions = AS_IT_IS) -> Frame:
+def read_tsv(text: Text, options: ReadOptions = AS_IT_IS) -> Frame:
     """Read a table whose separator is a tab."""
     return read_delimited(text, options.sep or "\t", options)
 
 
-def read_txt(text: str, options: ReadOptions = AS_IT_IS) -> Frame:
+def read_txt(text: Text, options: ReadOptions = AS_IT_IS) -> Frame:
     """Read a table whose separator is one of those of CSV, or any number of blanks.
 
-    >>> read_txt("size  price\\nL     3\\n").to_dict()
+    >>> read_txt(Text.of("size  price\\nL     3\\n")).to_dict()
     {'size': ['L'], 'price': [3]}
     """
     separator = options.sep or find_separator(text)
@@ -53,22 +53,22 @@ def read_txt(text: str, options: ReadOptions = AS_IT_IS) -> Frame:
     return read_delimited(text, separator, options)
 
 
-def find_separator(text: str) -> str:
+def find_separator(text: Text) -> str:
     """The separator that gives the most columns, and the same number in the first rows if there is one such."""
     return max(SEPARATORS, key=lambda mark: (_is_wider(text, mark), len(_first_rows(text, mark)[0])))
 
 
-def _is_wider(text: str, separator: str) -> bool:
+def _is_wider(text: Text, separator: str) -> bool:
     """Whether the first rows have the same number of columns, more than one."""
     widths = {len(row) for row in _first_rows(text, separator)}
     return len(widths) == 1 and max(widths) > 1
 
 
-def _first_rows(text: str, separator: str) -> list[list[str]]:
+def _first_rows(text: Text, separator: str) -> list[list[str]]:
     """A few rows, up to the first that this separator makes unreadable."""
     rows: list[list[str]] = []
     with suppress(csv.Error):
-        for row in islice(_open(text[:MOST_HEADER], separator), ROWS_TO_COMPARE):
+        for row in islice(_open(text.decoded(MOST_HEADER), separator), ROWS_TO_COMPARE):
             rows += [row] if row else []
     return rows or [[]]
 
@@ -80,28 +80,25 @@ def _open(text: str, separator: str) -> Any:
     return csv.reader(lines, delimiter=separator, skipinitialspace=True, strict=True)
 
 
-def read_delimited(text: str, separator: str, options: ReadOptions = AS_IT_IS) -> Frame:
+def read_delimited(text: Text, separator: str, options: ReadOptions = AS_IT_IS) -> Frame:
     """Read a header and the rows below it."""
     names = name_columns(read_header(text, separator))
-    fast = None if separator == " " else FastColumns.open(text, separator, names)
-    cells = _read_rows(text, separator, names) if fast is None else fast.columns
     # A column without a name is left out or refused for that reason alone.
     lenient = replace(options, text=options.text | set(filter(is_nameless, names)))
-    settled = settle_columns(
-        cells, lenient, None if fast is None else fast.words_of, commas_are_decimal=separator != ","
-    )
-    return Frame(leave_out_nameless(settled))
+    fast = None if separator == " " else FastColumns.open(text.data, separator, names, lenient)
+    cells = _read_rows(text.decoded(), separator, names) if fast is None else fast.columns
+    words_of = None if fast is None else fast.words_of
+    return Frame(leave_out_nameless(settle_columns(cells, lenient, words_of, commas_are_decimal=separator != ",")))
 
 
-def join_texts(texts: Sequence[str], separator: str) -> str | None:
+def join_texts(texts: Sequence[Text], separator: str) -> Text | None:
     """One text of several with the same header; None if the headers differ."""
     headers = [read_header(text, separator) for text in texts]
     if any(header != headers[0] for header in headers):
         return None
     first, *others = texts
-    return (
-        "\n".join([first.rstrip("\r\n"), *(_without_header(text, separator).strip("\r\n") for text in others)]) + "\n"
-    )
+    bodies = (_without_header(text.decoded(), separator).strip("\r\n") for text in others)
+    return Text.of("\n".join([first.decoded().rstrip("\r\n"), *filter(None, bodies)]) + "\n")
 
 
 def _without_header(text: str, separator: str) -> str:
@@ -112,22 +109,23 @@ def _without_header(text: str, separator: str) -> str:
     return lines.read()
 
 
-def read_header(text: str, separator: str) -> list[str]:
+def read_header(text: Text, separator: str) -> list[str]:
     """The names in the first row that has any."""
-    for part in (text[:MOST_HEADER], text):
-        reader = _open(part, separator)
-        try:
-            names = next(row for row in reader if row)
-            # Another row follows, so this one is not cut.
-            if part is text or len(part) == len(text) or next(reader, None) is not None:
-                return [name.strip() for name in names]
-        except csv.Error as error:
-            if len(part) == len(text):
-                raise ValueError(f"line {reader.line_num}: {error}") from None
-    raise AssertionError("the second part is the whole text")
+    start = text.decoded(MOST_HEADER)
+    rows = _open(start, separator)
+    with suppress(csv.Error, StopIteration):
+        names = next(row for row in rows if row)
+        # Another row follows, so this one is not cut.
+        if next(rows, None) is not None:
+            return [name.strip() for name in names]
+    reader = _open(text.decoded(), separator)
+    try:
+        return [name.strip() for name in next(row for row in reader if row)]
+    except csv.Error as error:
+        raise ValueError(f"line {reader.line_num}: {error}") from None
 
 
-def _read_rows(text: str, separator: str, names: list[str]) -> dict[str, Words | np.ndarray]:
+def _read_rows(text: str, separator: str, names: list[str]) -> dict[str, Cells]:
     reader = _open(text, separator)
     rows: list[list[str]] = []
     try:

@@ -6,17 +6,23 @@ the general reader: the whole file, or just the column.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from treewright.table.read_options import ReadOptions
 from treewright.table.spelling import MISSING_WORDS, Words
+from treewright.table.spelling.numbers import MOST_EXACT, FormattedNumbers
 
 # Smaller files are read at once either way.
 LEAST_TEXT = 1 << 20
+
+FEW_LETTERS = 1000
+
+# Up to so many distinct words the parser numbers them itself, in its own threads.
+MOST_ENCODED = 20_000
 
 _QUOTE, _CARRIAGE_RETURN, _LINE_FEED = b'"\r\n'
 
@@ -25,74 +31,129 @@ _QUOTE, _CARRIAGE_RETURN, _LINE_FEED = b'"\r\n'
 class FastColumns:
     """A parsed file: plain numbers as arrays, other columns as words, and the text to look at columns again."""
 
-    columns: dict[str, Words | np.ndarray]
+    names: Sequence[str]
     body: bytes
     separator: str
-    has_quotes: bool
+    missing: frozenset[str]
+    columns: dict[str, Words | np.ndarray | FormattedNumbers] = field(default_factory=dict)
 
     @staticmethod
-    def open(text: str, separator: str, names: Sequence[str]) -> FastColumns | None:
+    def open(text: bytes, separator: str, names: Sequence[str], options: ReadOptions) -> FastColumns | None:
         """Parse a file, given the names of its header; None if the general reader must read it."""
-        # pyarrow reads 0x1F as a number.
-        if len(text) < LEAST_TEXT or len(separator.encode()) > 1 or "0x" in text or "0X" in text:
+        if len(text) < LEAST_TEXT or len(separator.encode()) > 1 or _has_hexadecimal(text):
             return None
         try:
             from pyarrow import ArrowInvalid
         except ImportError:
             return None
         # Lines without text before the header would count as rows.
-        body = text.lstrip("\r\n").encode()
-        has_quotes = '"' in text
-        if has_quotes and not has_usual_quotes(body, separator):
+        body = text.lstrip(b"\r\n")
+        if b'"' in body and not has_usual_quotes(body, separator):
             return None
-        parsed = FastColumns({}, body, separator, has_quotes)
+        parsed = FastColumns(names, body, separator, MISSING_WORDS | options.na_values)
         try:
-            table = parsed._parse(len(names))
+            parsed._fill(options)
         except ArrowInvalid:
             return None
-        found = {name: _read_column(cells) for name, cells in zip(names, table.columns, strict=True)}
-        parsed.columns.update({name: one for name, one in found.items() if one is not None})
-        others = [name for name, one in found.items() if one is None]
-        words = parsed._words([names.index(name) for name in others], len(names))
-        parsed.columns.update(zip(others, words, strict=True))
-        ordered = {name: parsed.columns[name] for name in names}
-        return FastColumns(ordered, body, separator, has_quotes)
+        return parsed
+
+    def _fill(self, options: ReadOptions) -> None:
+        """Read all columns, in at most three passes over the text."""
+        table = self._parse()
+        cells = dict(zip(self.names, table.columns, strict=True))
+        has_commas = [name for name, one in cells.items() if self._may_have_commas(name, one, options)]
+        by_comma = self._read_commas(has_commas)
+        found = {
+            name: by_comma[name] if name in by_comma else None if options.stays_text(name) else _read_column(one)
+            for name, one in cells.items()
+        }
+        found |= self.words_of([name for name, one in found.items() if one is None])
+        self.columns.update({name: one for name, one in found.items() if one is not None})
 
     def words_of(self, names: list[str]) -> dict[str, Words]:
-        """The words of columns that are arrays."""
-        every = list(self.columns)
-        found = self._words([every.index(name) for name in names], len(every))
-        return dict(zip(names, found, strict=True))
+        """The words of some columns, whatever they were recognised as."""
+        if not names:
+            return {}
+        table = self._parse(names, as_text=True)
+        return {name: words_in(cells) for name, cells in zip(names, table.columns, strict=True)}
 
-    def _words(self, places: list[int], n_columns: int) -> list[Words]:
-        if not places:
-            return []
-        return [words_in(cells) for cells in self._parse(n_columns, places).columns]
+    def _may_have_commas(self, name: str, cells: Any, options: ReadOptions) -> bool:
+        """Whether a column of text begins with a number that has a decimal comma, and such are allowed."""
+        import pyarrow as pa
 
-    def _parse(self, n_columns: int, as_text: Sequence[int] | None = None) -> Any:
-        """All columns in the types that pyarrow finds, or some as text."""
-        from pyarrow import csv, string
+        if self.separator == "," or options.decimal == "." or options.stays_text(name) or options.may_stay_text(name):
+            return False
+        if not (pa.types.is_string(cells.type) or pa.types.is_dictionary(cells.type)) or not len(cells):
+            return False
+        first = next((word for word in cells[:FEW_LETTERS].to_pylist() if word not in self.missing), "")
+        return "," in first and first[-1:].isdigit()
 
-        every = [str(place) for place in range(n_columns)]
-        wanted = every if as_text is None else [every[place] for place in as_text]
+    def _read_commas(self, names: list[str]) -> dict[str, FormattedNumbers]:
+        """The columns that are numbers with a decimal comma beyond doubt."""
+        from pyarrow import types
+
+        if not names:
+            return {}
+        columns = zip(names, self._parse(names, decimal=",").columns, strict=True)
+        numbers = {name: cells.to_numpy() for name, cells in columns if types.is_float64(cells.type)}
+        return {
+            name: FormattedNumbers(Words([], np.empty(0, dtype=np.intp)), None, _writable(values))
+            for name, values in numbers.items()
+            if _is_no_thousand(values)
+        }
+
+    def _parse(self, names: Sequence[str] | None = None, *, as_text: bool = False, decimal: str = ".") -> Any:
+        """All or some columns in the types that pyarrow finds, or as text."""
+        from pyarrow import BufferReader, csv, string
+
+        every = [str(place) for place in range(len(self.names))]
+        wanted = every if names is None else [every[self.names.index(name)] for name in names]
+        has_quotes = b'"' in self.body
         return csv.read_csv(
-            io.BytesIO(self.body),
+            BufferReader(self.body),
             read_options=csv.ReadOptions(column_names=every, skip_rows=1),
             parse_options=csv.ParseOptions(
-                delimiter=self.separator,
-                quote_char='"' if self.has_quotes else False,
-                newlines_in_values=self.has_quotes,
+                delimiter=self.separator, quote_char='"' if has_quotes else False, newlines_in_values=has_quotes
             ),
             convert_options=csv.ConvertOptions(
-                column_types=None if as_text is None else dict.fromkeys(wanted, string()),
+                column_types=dict.fromkeys(wanted, string()) if as_text else None,
                 include_columns=wanted,
-                null_values=sorted(MISSING_WORDS),
+                null_values=sorted(self.missing),
                 # Words for missing values are found later, with what the column has beside them.
                 strings_can_be_null=False,
                 true_values=[],
                 false_values=[],
+                auto_dict_encode=True,
+                auto_dict_max_cardinality=MOST_ENCODED,
+                decimal_point=decimal,
             ),
         )
+
+
+def _is_no_thousand(numbers: np.ndarray) -> bool:
+    """Whether a finite number among those with decimal commas has other than three decimals, or is less than one."""
+    known = numbers[np.isfinite(numbers)]
+    if len(known) < np.count_nonzero(~np.isnan(numbers)):
+        return False
+    with np.errstate(over="ignore"):
+        thousandths = known * 1000.0
+    return bool((thousandths != np.rint(thousandths)).any() or ((known != 0.0) & (np.abs(known) < 1.0)).any())
+
+
+def _has_hexadecimal(text: bytes) -> bool:
+    """Whether a number may be written as 0x1F, which pyarrow reads as 31 and Python does not."""
+    for letter, start in ((b"x", b"0x"), (b"X", b"0X")):
+        place = -1
+        # Single letters are found ten times as fast as pairs, if there are few.
+        for _ in range(FEW_LETTERS):
+            place = text.find(letter, place + 1)
+            if place < 0:
+                break
+            if text[place - 1 : place + 1] == start:
+                return True
+        if place >= 0 and text.find(start, place) >= 0:
+            return True
+    return False
 
 
 def has_usual_quotes(body: bytes, separator: str) -> bool:
@@ -118,25 +179,41 @@ def _read_column(cells: Any) -> Words | np.ndarray | None:
 
     if pa.types.is_null(cells.type):
         return None
-    if pa.types.is_string(cells.type):
+    if pa.types.is_string(cells.type) or pa.types.is_dictionary(cells.type):
         return words_in(cells)
     if pa.types.is_date32(cells.type):
         return words_in(cells.cast(pa.string()))  # in the same notation as in the file
     has_all = cells.null_count == 0
     if pa.types.is_float64(cells.type):
-        numbers = np.array(cells.to_numpy())
+        numbers = _writable(cells.to_numpy())
         known = numbers if has_all else numbers[np.asarray(cells.is_valid())]
         return numbers if np.isfinite(known).all() else None
     if not pa.types.is_int64(cells.type):
         return None
-    numbers = np.array(cells.cast(pa.float64(), safe=False).to_numpy())
-    is_whole = has_all and len(numbers) > 0 and np.abs(numbers).max() < 2**53
-    return np.array(cells.to_numpy()) if is_whole else numbers
+    if has_all and len(cells) and _most(cells) < MOST_EXACT:
+        return _writable(cells.to_numpy())
+    return _writable(cells.cast(pa.float64(), safe=False).to_numpy())
+
+
+def _writable(values: np.ndarray) -> np.ndarray:
+    """The values themselves, or a copy if they belong to pyarrow."""
+    return values if values.flags.writeable else values.copy()
+
+
+def _most(cells: Any) -> int:
+    """The largest magnitude of integers."""
+    from pyarrow.compute import min_max
+
+    ends = min_max(cells).as_py()
+    return max(abs(ends["min"]), abs(ends["max"]))
 
 
 def words_in(cells: Any) -> Words:
     """The words of a column of text; equal words are one object."""
-    encoded = cells.combine_chunks().dictionary_encode()
+    import pyarrow as pa
+
+    is_encoded = pa.types.is_dictionary(cells.type)
+    encoded = (cells.unify_dictionaries() if is_encoded else cells.dictionary_encode()).combine_chunks()
     raw = encoded.dictionary.to_pylist()
     places = np.asarray(encoded.indices.fill_null(-1)).astype(np.intp)
     if encoded.null_count:

@@ -22,11 +22,14 @@ from treewright.table.spelling.words import Words, missing_words
 Recognised = np.ndarray | FormattedNumbers
 """A column that is finished, or numbers whose decimal mark the whole file decides."""
 
+Cells = Words | Recognised
+"""A column of a file: its words, or what a faster reader has recognised."""
+
 AS_THEY_ARE = ReadOptions()
 
 
 def settle_columns(
-    columns: Mapping[str, Words | np.ndarray],
+    columns: Mapping[str, Cells],
     options: ReadOptions = AS_THEY_ARE,
     words_of: Callable[[list[str]], Mapping[str, Words]] | None = None,
     *,
@@ -36,8 +39,8 @@ def settle_columns(
 
     Parameters
     ----------
-    columns : mapping of names to Words, or to arrays
-        Arrays are plain numbers that a faster reader has recognised.
+    columns : mapping of names to Words, or to what a faster reader has recognised
+        Arrays are plain numbers.
     options : ReadOptions
     words_of : function from names to the Words of these columns, or None
         For columns that are given as arrays; only asked for if the decimal mark of the file is in doubt.
@@ -49,8 +52,7 @@ def settle_columns(
     {'a': array([1234.5]), 'b': array([1234])}
     """
     found = {
-        name: cells if isinstance(cells, np.ndarray) else recognise(name, cells, options)
-        for name, cells in columns.items()
+        name: recognise(name, cells, options) if isinstance(cells, Words) else cells for name, cells in columns.items()
     }
     marks = {one.mark for one in found.values() if isinstance(one, FormattedNumbers)}
     has_commas = commas_are_decimal and COMMA in marks
@@ -61,10 +63,28 @@ def settle_columns(
         mark = mark or _mark_of_file(marks, doubts, has_commas=has_commas)
         for name, words in plain.items():
             found[name] = _settle_plain(name, found[name], words, mark, options, has_commas=has_commas)
-    return {
+    settled = {
         name: _take(name, one, mark, options) if isinstance(one, FormattedNumbers) else one
         for name, one in found.items()
     }
+    return _without_numbers(settled, options) if options.na_values else settled
+
+
+def _without_numbers(columns: Mapping[str, np.ndarray], options: ReadOptions) -> dict[str, np.ndarray]:
+    """The columns with numbers as missing values that are among the words for them, such as -99."""
+    numbers = read_plain_numbers(Words.of(word for word in sorted(options.na_values) if _spells_number(word)))
+    if numbers is None or not len(numbers):
+        return dict(columns)
+    return {
+        name: np.where(np.isin(values, numbers), np.nan, values.astype(np.float64))
+        if values.dtype.kind in "if" and np.isin(values, numbers).any()
+        else values
+        for name, values in columns.items()
+    }
+
+
+def _spells_number(word: str) -> bool:
+    return read_plain_numbers(Words.of([word])) is not None
 
 
 def recognise(name: str, cells: Words, options: ReadOptions = AS_THEY_ARE) -> Recognised:
@@ -115,7 +135,7 @@ def _known(name: str, cells: Words, options: ReadOptions) -> Words:
 
 def _words_of_fractions(
     found: Mapping[str, Recognised],
-    columns: Mapping[str, Words | np.ndarray],
+    columns: Mapping[str, Cells],
     options: ReadOptions,
     words_of: Callable[[list[str]], Mapping[str, Words]] | None,
 ) -> dict[str, Words]:

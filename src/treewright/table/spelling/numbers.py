@@ -46,9 +46,11 @@ _THOUSANDS = {
     POINT: str.maketrans("", "", f",'\u2019{_BLANKS}"),
     COMMA: str.maketrans(",", ".", f".'\u2019{_BLANKS}"),
 }
-# A plain number that a decimal comma would make a thousand times larger, and one that is the same in any case.
+# Lines of numbers with decimal commas, and a comma among them that cannot separate thousands.
+_DECIMAL_COMMAS = re.compile(r"(?:[-+]?+[0-9]++(?:,[0-9]++)?+(?:[eE][-+]?[0-9]++)?+\n)*+")
+_FOR_CERTAIN = re.compile(r",(?![0-9]{3}(?:[eE][-+]?[0-9]+)?\n)|(?:^|\n)[-+]?0[0-9]*,|[0-9]{4},")
+# A plain number that a decimal comma would make a thousand times larger.
 _GROUPED = re.compile(r"[-+]?[1-9][0-9]{0,2}(?:\.[0-9]{3})+")
-_WHOLE = re.compile(r"[-+]?[0-9]+(?:[eE][-+]?[0-9]+)?")
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +92,9 @@ def read_formatted_numbers(name: str, words: Words) -> FormattedNumbers | None:
     >>> read_formatted_numbers("x", Words.of(["1,234"])).mark is None
     True
     """
+    simple = _read_decimal_commas(words)
+    if simple is not None:
+        return simple
     parts = []
     for word in words.distinct:
         found = _SPELLED.fullmatch(word)
@@ -107,6 +112,15 @@ def read_formatted_numbers(name: str, words: Words) -> FormattedNumbers | None:
     return FormattedNumbers(words, *readings)
 
 
+def _read_decimal_commas(words: Words) -> FormattedNumbers | None:
+    """Numbers such as 1,5 without anything else, ten times as fast as one by one; None if they are not such numbers."""
+    lines = "\n".join([*words.distinct, ""])
+    if _DECIMAL_COMMAS.fullmatch(lines) is None or _FOR_CERTAIN.search(lines) is None:
+        return None
+    values = list(map(float, lines.replace(",", ".").split("\n")[:-1]))
+    return FormattedNumbers(words, None, _whole_if_possible(words, np.array(values), is_whole=_are_whole(values)))
+
+
 def spells_thousands(words: Words) -> bool | None:
     """Whether a decimal comma would change plain numbers: 1.234 would be 1234.
 
@@ -114,7 +128,7 @@ def spells_thousands(words: Words) -> bool | None:
     """
     is_changed = False
     for word in words.distinct:
-        if _WHOLE.fullmatch(word):
+        if "." not in word:
             continue
         if not _GROUPED.fullmatch(word):
             return None
@@ -124,7 +138,7 @@ def spells_thousands(words: Words) -> bool | None:
 
 def without_thousands(words: Words) -> np.ndarray:
     """Plain numbers such as 1.234 whose points separate thousands."""
-    values = [float(word if _WHOLE.fullmatch(word) else word.replace(".", "")) for word in words.distinct]
+    values = [float(word.replace(".", "")) for word in words.distinct]
     return _whole_if_possible(words, np.array(values), is_whole=_are_whole(values))
 
 
