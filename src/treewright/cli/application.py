@@ -22,6 +22,8 @@ from treewright.cli.fit import fit
 from treewright.cli.info import info
 from treewright.cli.plot import plot
 from treewright.cli.predict import predict
+from treewright.cli.prune import prune
+from treewright.cli.show import show
 from treewright.cli.trace import trace
 
 
@@ -55,7 +57,6 @@ def _escape_unknown_letters() -> None:
 app = typer.Typer(
     name="treewright",
     cls=OneSentenceGroup,
-    add_completion=False,
     pretty_exceptions_enable=False,
     invoke_without_command=True,
 )
@@ -63,6 +64,8 @@ app.command()(fit)
 app.command()(predict)
 app.command()(evaluate)
 app.command()(info)
+app.command()(show)
+app.command()(prune)
 app.command()(export)
 app.command()(trace)
 app.command()(plot)
