@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from treewright.table.contents import Content, open_content
 from treewright.table.plain_frame import Domain, Frame
 from treewright.table.read_options import ReadOptions, make_options
 from treewright.table.readers import BINARY_READERS, DELIMITED_READERS, TEXT_READERS
-from treewright.table.readers.delimited import find_separator, join_texts, read_delimited
+from treewright.table.readers.delimited import find_separator, join_texts, read_delimited, read_large_file
 
 
 def read_table(
@@ -88,14 +89,29 @@ def read_table(
         text=text,
         like=like,
     )
-    if not isinstance(path, list | tuple):
-        return _read(open_content(path), options)
-    if not path:
+    sources = list(path) if isinstance(path, list | tuple) else [path]
+    if not sources:
         raise ValueError("there is no file to read; give at least one")
-    contents = [open_content(one) for one in path]
-    if len(contents) == 1:
-        return _read(contents[0], options)
-    return _read_joined(contents, options) or _concatenate(contents, [_read(one, options) for one in contents])
+    if len(sources) == 1:
+        large = _read_large(sources[0], options)
+        return _read(open_content(sources[0]), options) if large is None else large
+    contents = [open_content(one) for one in sources]
+    joined = _read_joined(contents, options)
+    if joined is not None:
+        return joined
+    return _concatenate(contents, [_read(one, options) for one in contents])
+
+
+def _read_large(source: Any, options: ReadOptions) -> Frame | None:
+    """A large text file, parsed while it is read; None if it is none, or must be looked at as a whole."""
+    if not isinstance(source, str | Path) or Path(source).suffix.lower() not in DELIMITED_READERS:
+        return None
+    try:
+        return read_large_file(Path(source), options)
+    except OSError:
+        return None  # the general reader says what is wrong
+    except ValueError as error:
+        raise ValueError(f"{Path(source).name}: {error}") from None
 
 
 def _read(content: Content, options: ReadOptions) -> Frame:

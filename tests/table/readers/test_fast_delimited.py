@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -16,7 +19,7 @@ from treewright.table.column import Column, Kind
 from treewright.table.contents import Text
 from treewright.table.read_options import make_options
 from treewright.table.readers import fast_delimited
-from treewright.table.readers.delimited import read_csv
+from treewright.table.readers.delimited import read_csv, read_large_file
 
 pytest.importorskip("pyarrow")
 
@@ -35,11 +38,42 @@ def assert_same(written: str, monkeypatch: Any, **options: Any) -> None:
     slow, problem = read_or_message(written, **options)
     monkeypatch.setattr(fast_delimited, "LEAST_TEXT", 0)
     fast, other = read_or_message(written, **options)
+    assert_streamed_the_same(written, fast, other, options)
     assert problem == other
     assert slow.keys() == fast.keys()
     for name in slow:
         assert slow[name].dtype == fast[name].dtype
         np.testing.assert_array_equal(slow[name], fast[name])
+
+
+def assert_streamed_the_same(written: str, fast: dict[str, Any], problem: str, options: dict[str, Any]) -> None:
+    """A file that is parsed while it is read, if it can be, has the same columns."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "t.csv"
+        path.write_bytes(written.encode())
+        if problem:
+            with suppress(ValueError):
+                assert read_large_file(path, make_options(**options)) is None
+            return
+        streamed = read_large_file(path, make_options(**options))
+    if streamed is None:
+        return
+    assert dict(streamed).keys() == fast.keys()
+    for name in fast:
+        assert streamed[name].dtype == fast[name].dtype
+        np.testing.assert_array_equal(streamed[name], fast[name])
+
+
+def test_a_plain_file_is_parsed_while_it_is_read(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr(fast_delimited, "LEAST_TEXT", 0)
+    path = tmp_path / "t.csv"
+    path.write_text("a;b\n1,5;x\n2;y\n")
+    streamed = read_large_file(path)
+    assert streamed is not None
+    assert streamed.to_dict() == {"a": [1.5, 2.0], "b": ["x", "y"]}
+    for unusual in ("\na;b\n1;2\n", "a;b\n1;é\n", 'a;b\n1;"x"\n', "a;b\n1;0x1F\n", "a;b\n1\n"):
+        path.write_text(unusual, encoding="utf-8")
+        assert read_large_file(path) is None
 
 
 def read_or_message(written: str, **options: Any) -> tuple[dict[str, np.ndarray], str]:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from treewright.table.contents import Text
 from treewright.table.plain_frame import Frame
 from treewright.table.read_options import ReadOptions
+from treewright.table.readers import fast_delimited
 from treewright.table.readers.fast_delimited import FastColumns
 from treewright.table.readers.names import is_nameless, leave_out_nameless, name_columns
 from treewright.table.spelling import Words, settle_columns
@@ -80,15 +82,43 @@ def _open(text: str, separator: str) -> Any:
     return csv.reader(lines, delimiter=separator, skipinitialspace=True, strict=True)
 
 
+def read_large_file(path: Path, options: ReadOptions = AS_IT_IS) -> Frame | None:
+    """Read a file while it is parsed; None if it must be looked at as a whole, for whatever reason."""
+    if not path.is_file() or path.stat().st_size < fast_delimited.LEAST_TEXT or options.encoding is not None:
+        return None
+    with path.open("rb") as file:
+        start = Text(file.read(MOST_HEADER))
+    if not start.data.isascii():
+        return None
+    separator = options.sep or ("\t" if path.suffix.lower() == ".tsv" else find_separator(start))
+    if separator == " ":
+        return None
+    try:
+        names = name_columns(read_header(start, separator))
+    except ValueError:
+        return None
+    lenient = _without_nameless(options, names)
+    fast = FastColumns.open_file(path, separator, names, lenient)
+    return None if fast is None else _settle(fast.columns, lenient, fast, separator)
+
+
 def read_delimited(text: Text, separator: str, options: ReadOptions = AS_IT_IS) -> Frame:
     """Read a header and the rows below it."""
     names = name_columns(read_header(text, separator))
-    # A column without a name is left out or refused for that reason alone.
-    lenient = replace(options, text=options.text | set(filter(is_nameless, names)))
+    lenient = _without_nameless(options, names)
     fast = None if separator == " " else FastColumns.open(text.data, separator, names, lenient)
     cells = _read_rows(text.decoded(), separator, names) if fast is None else fast.columns
+    return _settle(cells, lenient, fast, separator)
+
+
+def _without_nameless(options: ReadOptions, names: list[str]) -> ReadOptions:
+    """Options by which a column without a name is left out or refused for that reason alone."""
+    return replace(options, text=options.text | set(filter(is_nameless, names)))
+
+
+def _settle(cells: Mapping[str, Cells], options: ReadOptions, fast: FastColumns | None, separator: str) -> Frame:
     words_of = None if fast is None else fast.words_of
-    return Frame(leave_out_nameless(settle_columns(cells, lenient, words_of, commas_are_decimal=separator != ",")))
+    return Frame(leave_out_nameless(settle_columns(cells, options, words_of, commas_are_decimal=separator != ",")))
 
 
 def join_texts(texts: Sequence[Text], separator: str) -> Text | None:

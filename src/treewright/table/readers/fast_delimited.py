@@ -6,8 +6,12 @@ the general reader: the whole file, or just the column.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import io
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,6 +28,8 @@ FEW_LETTERS = 1000
 # Up to so many distinct words the parser numbers them itself, in its own threads.
 MOST_ENCODED = 20_000
 
+PART = 1 << 18
+
 _QUOTE, _CARRIAGE_RETURN, _LINE_FEED = b'"\r\n'
 
 
@@ -32,9 +38,10 @@ class FastColumns:
     """A parsed file: plain numbers as arrays, other columns as words, and the text to look at columns again."""
 
     names: Sequence[str]
-    body: bytes
+    open_body: Callable[[], Any]  # the text from its header on, as pyarrow reads it
     separator: str
     missing: frozenset[str]
+    has_quotes: bool
     columns: dict[str, Words | np.ndarray | FormattedNumbers] = field(default_factory=dict)
 
     @staticmethod
@@ -43,17 +50,38 @@ class FastColumns:
         if len(text) < LEAST_TEXT or len(separator.encode()) > 1 or _has_hexadecimal(text):
             return None
         try:
-            from pyarrow import ArrowInvalid
+            from pyarrow import BufferReader
         except ImportError:
             return None
         # Lines without text before the header would count as rows.
         body = text.lstrip(b"\r\n")
-        if b'"' in body and not has_usual_quotes(body, separator):
+        has_quotes = b'"' in body
+        if has_quotes and not has_usual_quotes(body, separator):
             return None
-        parsed = FastColumns(names, body, separator, MISSING_WORDS | options.na_values)
+        return FastColumns._of(names, partial(BufferReader, body), separator, options, has_quotes=has_quotes)
+
+    @staticmethod
+    def open_file(path: Path, separator: str, names: Sequence[str], options: ReadOptions) -> FastColumns | None:
+        """Parse a file while it is read; None if it has quotes or letters beyond ASCII, or `open` would return None."""
+        if find_spec("pyarrow") is None or len(separator.encode()) > 1:
+            return None
+        return FastColumns._of(names, partial(_UsualFile, path), separator, options, has_quotes=False)
+
+    @staticmethod
+    def _of(
+        names: Sequence[str],
+        open_body: Callable[[], Any],
+        separator: str,
+        options: ReadOptions,
+        *,
+        has_quotes: bool,
+    ) -> FastColumns | None:
+        from pyarrow import ArrowInvalid
+
+        parsed = FastColumns(names, open_body, separator, MISSING_WORDS | options.na_values, has_quotes)
         try:
             parsed._fill(options)
-        except ArrowInvalid:
+        except (ArrowInvalid, _UnusualFile):
             return None
         return parsed
 
@@ -64,7 +92,7 @@ class FastColumns:
         has_commas = [name for name, one in cells.items() if self._may_have_commas(name, one, options)]
         by_comma = self._read_commas(has_commas)
         found = {
-            name: by_comma[name] if name in by_comma else None if options.stays_text(name) else _read_column(one)
+            name: by_comma[name] if name in by_comma else _read_column(one, is_text=options.stays_text(name))
             for name, one in cells.items()
         }
         found |= self.words_of([name for name, one in found.items() if one is None])
@@ -104,18 +132,20 @@ class FastColumns:
 
     def _parse(self, names: Sequence[str] | None = None, *, as_text: bool = False, decimal: str = ".") -> Any:
         """All or some columns in the types that pyarrow finds, or as text."""
-        from pyarrow import BufferReader, csv, string
+        from pyarrow import csv, string
 
         every = [str(place) for place in range(len(self.names))]
         wanted = every if names is None else [every[self.names.index(name)] for name in names]
-        has_quotes = b'"' in self.body
         return csv.read_csv(
-            BufferReader(self.body),
+            self.open_body(),
             read_options=csv.ReadOptions(column_names=every, skip_rows=1),
             parse_options=csv.ParseOptions(
-                delimiter=self.separator, quote_char='"' if has_quotes else False, newlines_in_values=has_quotes
+                delimiter=self.separator,
+                quote_char='"' if self.has_quotes else False,
+                newlines_in_values=self.has_quotes,
             ),
             convert_options=csv.ConvertOptions(
+                check_utf8=False,  # it has been decoded, or is ASCII
                 column_types=dict.fromkeys(wanted, string()) if as_text else None,
                 include_columns=wanted,
                 null_values=sorted(self.missing),
@@ -128,6 +158,27 @@ class FastColumns:
                 decimal_point=decimal,
             ),
         )
+
+
+class _UnusualFile(Exception):
+    """A file that must be looked at as a whole."""
+
+
+class _UsualFile(io.FileIO):
+    """A file that is checked while it is read: it has neither quotes nor zeros, and ASCII only."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, "r")
+        self._last = b"\n"
+
+    def read(self, size: int | None = -1) -> bytes:
+        part = super().read(-1 if size is None else size) or b""
+        # A line break at the start would be before the header.
+        is_start_blank = self._last == b"\n" and self.tell() == len(part) and part[:1] in (b"\r", b"\n")
+        if not part.isascii() or b'"' in part or b"\0" in part or is_start_blank or _has_hexadecimal(self._last + part):
+            raise _UnusualFile
+        self._last = part[-1:]
+        return part
 
 
 def _is_no_thousand(numbers: np.ndarray) -> bool:
@@ -163,18 +214,23 @@ def has_usual_quotes(body: bytes, separator: str) -> bool:
     (True, False)
     """
     marks = np.frombuffer(body, dtype=np.uint8)
-    places = np.flatnonzero(marks == _QUOTE)
-    if len(places) % 2:
-        return False
-    between = np.array([ord(separator), _LINE_FEED, _CARRIAGE_RETURN, _QUOTE], dtype=np.uint8)
-    opening, closing = places[::2], places[1::2]
-    before = marks[opening[opening > 0] - 1]
-    after = marks[closing[closing < len(marks) - 1] + 1]
-    return bool(np.isin(before, between).all() and np.isin(after, between).all())
+    ends_value = np.zeros(256, dtype=bool)
+    ends_value[[ord(separator), _LINE_FEED, _CARRIAGE_RETURN, _QUOTE]] = True
+    n_before = 0
+    # Parts that fit into the cache of the processor.
+    for start in range(0, len(marks), PART):
+        places = np.flatnonzero(marks[start : start + PART] == _QUOTE) + start
+        opening, closing = places[n_before % 2 :: 2], places[1 - n_before % 2 :: 2]
+        before = marks[opening[opening > 0] - 1]
+        after = marks[closing[closing < len(marks) - 1] + 1]
+        if not (ends_value[before].all() and ends_value[after].all()):
+            return False
+        n_before += len(places)
+    return n_before % 2 == 0
 
 
-def _read_column(cells: Any) -> Words | np.ndarray | None:
-    """A column of plain numbers or text; None if pyarrow found something else."""
+def _read_column(cells: Any, *, is_text: bool = False) -> Words | np.ndarray | None:
+    """A column of plain numbers or text; None if pyarrow found something else, or numbers that are to be text."""
     import pyarrow as pa
 
     if pa.types.is_null(cells.type):
@@ -183,6 +239,8 @@ def _read_column(cells: Any) -> Words | np.ndarray | None:
         return words_in(cells)
     if pa.types.is_date32(cells.type):
         return words_in(cells.cast(pa.string()))  # in the same notation as in the file
+    if is_text:
+        return None
     has_all = cells.null_count == 0
     if pa.types.is_float64(cells.type):
         numbers = _writable(cells.to_numpy())
