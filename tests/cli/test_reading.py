@@ -7,12 +7,13 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from treewright import datasets, load
+from treewright import datasets, load, read_table
 
 Runner = Callable[..., Any]
 Writer = Callable[[str, str], str]
@@ -134,3 +135,21 @@ def test_predictions_are_also_json(run: Runner, tmp_path: Path) -> None:
     assert run("predict", model, "iris", "--json", "--out", "x.csv").code == 2
     listed = run("datasets", "--json").described()["datasets"]
     assert [one["name"] for one in listed] == list(datasets.names())
+
+
+def test_the_order_of_dates_and_the_decimal_mark_of_training_decide_what_a_new_table_leaves_open(
+    run: Runner, write: Writer, tmp_path: Path
+) -> None:
+    model = str(tmp_path / "m.tw")
+    train = write("train.csv", rows("05/25/2023", "05/02/2023").replace(";1;", ";1,5;"))
+    assert run("fit", train, *FIT, "--out", model).code == 0
+    assert load(model).reading_ == {"dates": "month-first", "decimal": ","}
+    predicted = run("predict", model, write("one.csv", "x;z\n05/03/2023;1,234\n"))
+    assert (predicted.code, predicted.err) == (0, "")
+    table = read_table(tmp_path / "one.csv", like=load(model))
+    assert table.to_dict() == {"x": [date(2023, 5, 3)], "z": [1.234]}
+    # A file that is clear by itself is understood by itself.
+    assert read_table(write("two.csv", "x;z\n25/03/2023;0.5\n"), like=load(model))["x"].tolist() == [date(2023, 3, 25)]
+    refused = run("predict", model, write("three.csv", "x;z\n05/03/2023;1.234\n"))
+    assert "the mark in '1.234' may separate thousands" in refused.err
+    assert run("predict", model, write("three.csv", "x;z\n05/03/2023;1.234\n"), "--decimal", ".").code == 0

@@ -64,12 +64,14 @@ def fit(
     if report is not None:
         _write_report(report, prepared, fitted, found, quiet=json)
     if out is not None:
-        _write_model(fitted, out)
+        _write_model(fitted, out, frame)
 
 
-def _write_model(fitted: Any, out: Path) -> None:
+def _write_model(fitted: Any, out: Path, frame: Frame) -> None:
     from treewright.ship import save
 
+    if frame.reading:
+        fitted.reading_ = dict(frame.reading)  # new tables are read by the same conventions
     with as_user_errors():
         save(fitted, out)
     print_message(f"wrote the model to {out}")

@@ -61,7 +61,8 @@ def read_table(
     text : list of str
         Columns that stay text unless they are plain numbers or ISO dates.
     like : fitted model or None, default=None
-        The model that will predict the table. Its columns are recognised as in training: text stays text.
+        The model that will predict the table. Its columns are recognised as in training: text stays text. If the model
+        has an attribute `reading_`, the `reading` of the table of training, this decides what the file leaves open.
 
     Returns
     -------
@@ -89,7 +90,12 @@ def read_table(
         text=text,
         like=like,
     )
-    sources = list(path) if isinstance(path, list | tuple) else [path]
+    frame = _read_all(list(path) if isinstance(path, list | tuple) else [path], options)
+    frame.reading = dict(options.decided)
+    return frame
+
+
+def _read_all(sources: list[Any], options: ReadOptions) -> Frame:
     if not sources:
         raise ValueError("there is no file to read; give at least one")
     if len(sources) == 1:

@@ -41,6 +41,10 @@ class ReadOptions:
         The columns of a model. Its columns of text stay text. Columns that it does not have are not refused.
     target : str
         The target of that model, which is recognised as in training.
+    usual : mapping
+        The decimal mark and the order of dates of the file that the model was fitted to, for columns in doubt.
+    decided : dict
+        The decimal mark and the order of dates that readers find in the file, or that were given.
     """
 
     sep: str | None = None
@@ -52,6 +56,8 @@ class ReadOptions:
     text: frozenset[str] = frozenset()
     learned: Mapping[str, Column] | None = field(default=None, hash=False)
     target: str = ""
+    usual: Mapping[str, str] = field(default_factory=dict, hash=False)
+    decided: dict[str, str] = field(default_factory=dict, hash=False, compare=False)
 
     def stays_text(self, name: str) -> bool:
         """Whether a column is one of text by the model, whatever its cells spell."""
@@ -132,13 +138,18 @@ def _words(parameter: str, given: Iterable[str]) -> Sequence[str]:
     return words
 
 
-def _learned(like: Any) -> tuple[Mapping[str, Column] | None, str]:
-    """The columns and the name of the target of a model, or given columns."""
+def _learned(like: Any) -> tuple[Mapping[str, Column] | None, str, Mapping[str, str]]:
+    """The columns, the name of the target and the conventions of a model, or given columns."""
     if like is None:
-        return None, ""
+        return None, "", {}
     if not hasattr(like, "_columns"):
         columns = list(like) if isinstance(like, Sequence) else []
         if not all(isinstance(one, Column) for one in columns):
             raise ValueError("like is no model of treewright; give a fitted model, or leave it out")
-        return ({one.name: one for one in columns} or None), ""
-    return {one.name: one for one in like._columns()}, str(like._target().name)
+        return ({one.name: one for one in columns} or None), "", {}
+    usual = {
+        name: value
+        for name, value in dict(getattr(like, "reading_", {})).items()
+        if value in {"decimal": DECIMALS, "dates": DATE_ORDERS}.get(name, ())
+    }
+    return {one.name: one for one in like._columns()}, str(like._target().name), usual

@@ -57,12 +57,17 @@ def settle_columns(
     marks = {one.mark for one in found.values() if isinstance(one, FormattedNumbers)}
     has_commas = commas_are_decimal and COMMA in marks
     mark = options.decimal
-    if None in marks or has_commas or mark == COMMA:
+    usual = options.usual.get("decimal")
+    if None in marks or has_commas or COMMA in (mark, usual):
         plain = _words_of_fractions(found, columns, options, words_of)
         doubts = {name: spells_thousands(words) for name, words in plain.items()}
         mark = mark or _mark_of_file(marks, doubts, has_commas=has_commas)
         for name, words in plain.items():
-            found[name] = _settle_plain(name, found[name], words, mark, options, has_commas=has_commas)
+            may_have_commas = has_commas or usual == COMMA
+            found[name] = _settle_plain(name, found[name], words, mark, options, has_commas=may_have_commas)
+        mark = mark or usual
+    if marks and mark in (POINT, COMMA):
+        options.decided["decimal"] = mark
     settled = {
         name: _take(name, one, mark, options) if isinstance(one, FormattedNumbers) else one
         for name, one in found.items()
@@ -101,7 +106,7 @@ def recognise(name: str, cells: Words, options: ReadOptions = AS_THEY_ARE) -> Re
     if not any(mark.isdigit() for mark in words.distinct[0]):
         return words.text()
     try:
-        dates = read_written_dates(name, words, options.dates)
+        dates = read_written_dates(name, words, options)
         numbers = read_formatted_numbers(name, words) if dates is None else None
     except ValueError:
         if options.may_stay_text(name):

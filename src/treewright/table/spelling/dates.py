@@ -13,7 +13,7 @@ from datetime import UTC, date, datetime
 
 import numpy as np
 
-from treewright.table.read_options import DAY_FIRST, MONTH_FIRST
+from treewright.table.read_options import DAY_FIRST, MONTH_FIRST, ReadOptions
 from treewright.table.spelling.words import Words
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
@@ -96,10 +96,10 @@ def read_iso_dates(words: Words) -> np.ndarray | None:
     return None if found is None else _spread(words, found)
 
 
-def read_written_dates(name: str, words: Words, order: str | None) -> np.ndarray | None:
-    """The dates of a column in any notation, given the order if the user has chosen one; None if a word is no date.
+def read_written_dates(name: str, words: Words, options: ReadOptions) -> np.ndarray | None:
+    """The dates of a column in any notation; None if a word is no date.
 
-    >>> read_written_dates("day", Words.of(["25/01/2023", "01/02/2023"]), None).astype(str).tolist()
+    >>> read_written_dates("day", Words.of(["25/01/2023", "01/02/2023"]), ReadOptions()).astype(str).tolist()
     ['2023-01-25', '2023-02-01']
     """
     spelled = []
@@ -116,11 +116,13 @@ def read_written_dates(name: str, words: Words, order: str | None) -> np.ndarray
     if not any(by_order.values()):
         _refuse_two_orders(name, words, spelled)
         return None
-    chosen = order or _decide_order(name, words, spelled, by_order)
+    chosen = options.dates or _decide_order(name, words, spelled, by_order, options.usual.get("dates"))
     moments = by_order[chosen]
     if moments is None:
         strange = next(word for word, one in zip(words.distinct, spelled, strict=True) if one.by(chosen) is None)
         raise ValueError(f"column {name!r}: {strange!r} is no date with dates={chosen!r}; give the other order")
+    if any(one.has_order and not one.has_points for one in spelled):
+        options.decided["dates"] = chosen
     has_times = any(one.time is not None for one in spelled)
     return _spread(words, np.array(moments, dtype="M8[us]").astype("M8[us]" if has_times else "M8[D]"))
 
@@ -154,9 +156,13 @@ def _in_parts(found: dict[str, str | None]) -> _Spelled | None:
 
 
 def _decide_order(
-    name: str, words: Words, spelled: list[_Spelled], by_order: dict[str, list[datetime | None] | None]
+    name: str,
+    words: Words,
+    spelled: list[_Spelled],
+    by_order: dict[str, list[datetime | None] | None],
+    usual: str | None,
 ) -> str:
-    """The order of day and month that all dates of the column have."""
+    """The order of day and month that all dates of the column have, or that of the file of training."""
     for word, one in zip(words.distinct, spelled, strict=True):
         if one.is_short:
             raise ValueError(
@@ -167,6 +173,8 @@ def _decide_order(
         return DAY_FIRST if by_order[MONTH_FIRST] is None else MONTH_FIRST
     for word, one in zip(words.distinct, spelled, strict=True):
         if one.has_order and not one.has_points and one.one != one.other:
+            if usual is not None:
+                return usual
             raise ValueError(
                 f"column {name!r}: the day or the month may be first in {word!r}, and no other date of the column "
                 "decides it; give dates='day-first' or dates='month-first'"
