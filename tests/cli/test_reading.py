@@ -94,6 +94,15 @@ def test_words_for_missing_values_can_be_added(run: Runner, write: Writer) -> No
     assert described["columns"][0]["missing"] == 20
 
 
+def test_a_few_words_among_numbers_are_noted(run: Runner, write: Writer) -> None:
+    numbers = "".join(f"{number};{'ab'[number % 2]}\n" for number in range(20))
+    table = write("t.csv", f"x;y\n{numbers}12y;a\n")
+    fitted = run("fit", table, *FIT)
+    assert "note: column 'x' is text because of '12y' among its numbers" in fitted.err
+    assert "give --na 12y" in fitted.err
+    assert kinds(run, table, "--na", "12y") == {"x": "plain"}
+
+
 def test_several_files_and_standard_input_are_tables(environment: dict[str, str], write: Writer) -> None:
     first, second = write("a.csv", rows("1,5", "2")), write("b.csv", rows("3", "4,5"))
     for words, given in (([first, second], ""), ([first, "-"], rows("3", "4,5")), (["-"], rows("1,5", "2") * 1)):

@@ -41,6 +41,7 @@ READING_OPTION_OF = {
     "dates": "--dates",
     "sheet": "--sheet",
     "text": "--categorical",
+    "na_values": "--na",
 }
 
 
@@ -152,4 +153,4 @@ def _usage_sentence(error: Any) -> str:
 
 
 def _print_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    print_message(f"note: {' '.join(str(message).split())}")
+    print_message(f"note: {_in_options(' '.join(str(message).split()))}")

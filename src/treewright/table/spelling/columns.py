@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from treewright.table.categories import some
 from treewright.table.read_options import ReadOptions
 from treewright.table.spelling.dates import read_iso_dates, read_written_dates
 from treewright.table.spelling.numbers import (
@@ -18,6 +19,7 @@ from treewright.table.spelling.numbers import (
     without_thousands,
 )
 from treewright.table.spelling.words import Words, missing_words
+from treewright.table.user_warnings import warn_user
 
 Recognised = np.ndarray | FormattedNumbers
 """A column that is finished, or numbers whose decimal mark the whole file decides."""
@@ -26,6 +28,9 @@ Cells = Words | Recognised
 """A column of a file: its words, or what a faster reader has recognised."""
 
 AS_THEY_ARE = ReadOptions()
+
+# A column with as many numbers, and nearly nothing else, has probably words for missing values.
+LEAST_NUMBERS, MOST_OF_THEM = 5, 0.8
 
 
 def settle_columns(
@@ -89,7 +94,11 @@ def _without_numbers(columns: Mapping[str, np.ndarray], options: ReadOptions) ->
 
 
 def _spells_number(word: str) -> bool:
-    return read_plain_numbers(Words.of([word])) is not None
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return "_" not in word
 
 
 def recognise(name: str, cells: Words, options: ReadOptions = AS_THEY_ARE) -> Recognised:
@@ -114,7 +123,22 @@ def recognise(name: str, cells: Words, options: ReadOptions = AS_THEY_ARE) -> Re
         raise
     if options.may_stay_text(name) and name in options.text:
         return words.text()
+    if dates is None and numbers is None and not options.may_stay_text(name):
+        _warn_of_strange_words(name, words)
     return dates if dates is not None else numbers if numbers is not None else words.text()
+
+
+def _warn_of_strange_words(name: str, words: Words) -> None:
+    """Warn of a column that would be numbers but for a few words."""
+    if not _spells_number(words.distinct[0]):
+        return
+    strange = [word for word in words.distinct if not _spells_number(word)]
+    if len(words.distinct) - len(strange) < max(LEAST_NUMBERS, len(words.distinct) * MOST_OF_THEM):
+        return
+    warn_user(
+        f"column {name!r} is text because of {some(strange)} among its numbers; if these are missing values, give "
+        f"na_values={strange[0]!r}"
+    )
 
 
 def read_spelling(cells: Sequence[str]) -> np.ndarray:
