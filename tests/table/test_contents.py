@@ -13,8 +13,11 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pyarrow import feather
 
+from properties import examples
 from treewright import C45Classifier, read_table
 
 TEXT = "größe;ort\n1,5;Köln\n2,5;Łódź\n"
@@ -194,3 +197,46 @@ def test_a_table_for_a_model_is_read_as_the_one_of_training(tmp_path: Path) -> N
     assert table["code"].tolist() == ["10", "10"]
     assert table["when"].tolist() == [date(2023, 5, 26), date(2023, 6, 1)]
     assert model.predict(table).tolist() == model.predict(train.drop("y"))[[0, 0]].tolist()
+
+
+def packed(write_to: Any) -> bytes:
+    """What a function writes to an open file."""
+    file = io.BytesIO()
+    write_to(file)
+    return file.getvalue()
+
+
+FRAME = pd.DataFrame({"a": ["1,5", "2,5", "-"], "d": ["05/13/2023", "May 1, 2023", ""], "t": ["x", "y", "z"]})
+WHOLE = {
+    ".csv": FRAME.to_csv(sep=";").encode(),
+    ".txt": FRAME.to_csv(sep=" ").encode("utf-16"),
+    ".json": FRAME.to_json().encode(),
+    ".xlsx": packed(FRAME.to_excel),
+    ".parquet": packed(FRAME.to_parquet),
+    ".feather": packed(lambda file: feather.write_feather(pa.Table.from_pandas(FRAME), file)),
+    ".csv.gz": gzip.compress(FRAME.to_csv().encode()),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("suffix", WHOLE)
+def test_a_damaged_file_is_read_or_refused_in_one_sentence(suffix: str) -> None:
+    @examples(80)
+    @given(st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 255)), min_size=1, max_size=5), st.integers(0, 9))
+    def check(changes: list[tuple[int, int]], cut: int) -> None:
+        data = bytearray(WHOLE[suffix])
+        for place, value in changes:
+            data[place % len(data)] = value
+        file = io.BytesIO(bytes(data[: len(data) // 2] if cut == 0 else data))
+        file.name = f"t{suffix}"
+        assert "\n" not in problem_of(file)
+
+    check()
+
+
+def problem_of(file: io.BytesIO) -> str:
+    try:
+        read_table(file)
+    except ValueError as error:
+        return str(error)
+    return ""

@@ -134,8 +134,10 @@ def _read(content: Content, options: ReadOptions) -> Frame:
         if suffix in DELIMITED_READERS:
             return DELIMITED_READERS[suffix](text, options)
         return TEXT_READERS[suffix](text.decoded(), options)
-    except (ValueError, ImportError) as error:
-        raise type(error)(f"{content.name}: {error}") from None
+    except ImportError as error:
+        raise ImportError(f"{content.name}: {error}") from None
+    except ValueError as error:
+        raise ValueError(f"{content.name}: {error}") from None
 
 
 def _read_joined(contents: Sequence[Content], options: ReadOptions) -> Frame | None:

@@ -50,9 +50,12 @@ def _read_with_arrow(name: str, read: Callable[[Any], Any], content: bytes, opti
     except ImportError:
         raise ImportError(f"{name} needs pyarrow; install it with pip install 'treewright[arrow]'") from None
     try:
-        return read_arrow(read(io.BytesIO(content)), options)
+        table = read(io.BytesIO(content))
+        # The offsets of a damaged file may point anywhere.
+        table.validate(full=True)
+        return read_arrow(table, options)
     except (ArrowException, OSError) as error:
-        raise ValueError(str(error).splitlines()[0]) from None
+        raise ValueError((str(error).splitlines() or ["the file cannot be read"])[0]) from None
 
 
 def read_arrow(table: Any, options: ReadOptions) -> Frame:

@@ -28,9 +28,8 @@ def read_excel(content: bytes, options: ReadOptions) -> Frame:
             book = load_workbook(io.BytesIO(content), read_only=True, data_only=True)
             sheets = {sheet.title: _rows_of(sheet) for sheet in book.worksheets}
     except Exception as error:  # openpyxl raises what zipfile, the XML parser and itself raise
-        raise ValueError(
-            f"the workbook cannot be read ({str(error).splitlines()[0] or type(error).__name__})"
-        ) from None
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise ValueError(f"the workbook cannot be read ({reason})") from None
     header, *rows = _choose(sheets, options.sheet)
     width = max((place + 1 for row in (header, *rows) for place, cell in enumerate(row) if cell is not None), default=0)
     names = name_columns(["" if cell is None else str(cell).strip() for cell in _padded(header, width)])
