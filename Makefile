@@ -5,7 +5,7 @@ READY := $(VENV)/.ready
 BENCH_READY := $(VENV)/.bench-ready
 
 .PHONY: help kernels demo test test-fast test-jit soak lint bench-trees bench-missing bench-forests bench-boosting bench-prediction \
-	bench-start bench-defaults bench-peer-suites bench-busy bench-shap bench-exports bench-accuracy bench-forest-accuracy bench-boosting-accuracy clean
+	bench-start bench-reading bench-defaults bench-peer-suites bench-busy bench-shap bench-exports bench-accuracy bench-forest-accuracy bench-boosting-accuracy clean
 
 help:
 	@echo "make demo                     fit and show trees on shipped data sets; start here"
@@ -16,6 +16,7 @@ help:
 	@echo "make test-jit                 run a part of the tests with kernels that Numba compiles at run time"
 	@echo "make lint                     check style, format and types"
 	@echo "make bench-start              time from process start to first prediction, from a wheel; about 10 minutes"
+	@echo "make bench-reading            compare the speed of reading CSV files; about 2 minutes"
 	@echo "make bench-defaults           compare the defaults of trees, forests and boosting: seconds and score"
 	@echo "make bench-peer-suites        run scikit-learn's own tests against the learners, and count; about 15 minutes"
 	@echo "make bench-trees              compare the speed of single trees with other libraries"
@@ -70,6 +71,9 @@ bench-boosting: $(BENCH_READY) kernels
 
 bench-start: $(READY)
 	$(VENV)/bin/python benchmarks/start.py
+
+bench-reading: $(BENCH_READY)
+	$(VENV)/bin/python benchmarks/reading.py
 
 bench-defaults: $(BENCH_READY) kernels
 	$(VENV)/bin/python benchmarks/defaults.py

@@ -20,6 +20,9 @@ from treewright.table.identifiers import IdentifierWarning
 # With fewer rows, every member may have been fitted to all of them.
 ROWS_TO_LEAVE_OUT = 10
 
+# Tables of fewer rows are fitted in a moment. For others a few rows show whether the parameters are possible.
+ROWS_THAT_TAKE_TIME, ROWS_TO_TRY = 2_000, 100
+
 
 @dataclass(frozen=True)
 class FitOptions:
@@ -102,6 +105,29 @@ def fit_all(prepared: PreparedFit) -> Any:
         # The user asked for few trees, not for their out-of-bag score, which is printed with the number of trees.
         warnings.filterwarnings("ignore", message=r".*out of bag (in|for) no ")
         return learner.fit(prepared.X, prepared.y)
+
+
+def fits_few_rows(prepared: PreparedFit) -> bool:
+    """Whether the learner can be fitted to a few rows of a large table, which shows that its parameters are possible.
+
+    Of a small table it returns False, because all of its rows are fitted at once.
+    """
+    from sklearn.base import clone
+
+    n_rows = len(prepared.X)
+    if n_rows < ROWS_THAT_TAKE_TIME:
+        return False
+    rows = np.linspace(0, n_rows - 1, ROWS_TO_TRY).astype(np.intp)
+    learner = clone(prepared.learner)
+    if isinstance(learner.get_params(deep=False).get("n_estimators"), int):
+        learner.set_params(n_estimators=1)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            learner.fit(prepared.X[rows], prepared.y[rows])
+    except Exception:  # the fit on all rows says what is wrong, if anything is
+        return False
+    return True
 
 
 def validate(prepared: PreparedFit, on_fold: Callable[[], object] = lambda: None) -> CrossValidation:

@@ -23,6 +23,8 @@ from treewright.cli.import_model import import_model
 from treewright.cli.info import info
 from treewright.cli.plot import plot
 from treewright.cli.predict import predict
+from treewright.cli.prune import prune
+from treewright.cli.show import show
 from treewright.cli.trace import trace
 
 
@@ -56,7 +58,6 @@ def _escape_unknown_letters() -> None:
 app = typer.Typer(
     name="treewright",
     cls=OneSentenceGroup,
-    add_completion=False,
     pretty_exceptions_enable=False,
     invoke_without_command=True,
 )
@@ -64,6 +65,8 @@ app.command()(fit)
 app.command()(predict)
 app.command()(evaluate)
 app.command()(info)
+app.command()(show)
+app.command()(prune)
 app.command()(export)
 app.command("import")(import_model)
 app.command()(trace)

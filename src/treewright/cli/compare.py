@@ -12,6 +12,7 @@ import typer
 from treewright.cli import options
 from treewright.cli.errors import UserError, as_user_errors, choose
 from treewright.cli.fit import open_fit
+from treewright.cli.tables import as_given, takes_reading, title_of
 
 if TYPE_CHECKING:
     from treewright.cli.analysis import FitOptions, PreparedFit
@@ -50,7 +51,9 @@ class Compared:
         }
 
 
+@takes_reading
 def compare(
+    *,
     table: options.TableArgument,
     target: options.TargetOption = None,
     task: options.TaskOption = None,
@@ -69,6 +72,7 @@ def compare(
         Path | None,
         typer.Option(help="A picture of the scores to write; needs matplotlib.", rich_help_panel=options.OUTPUT),
     ] = None,
+    reading: dict[str, Any],
 ) -> None:
     """Compare learners on a table: cross-validated score with its 95% interval, size and time of each."""
     names = _read_models(models)
@@ -148,12 +152,12 @@ def _measure(frame: Any, given: FitOptions, name: str, on_step: Callable[[], Non
     return Compared(name, found, count_members(fitted) if leaves is not None else None, n_leaves, seconds)
 
 
-def _print_table(table: str, prepared: PreparedFit, compared: list[Compared]) -> None:
+def _print_table(table: list[str], prepared: PreparedFit, compared: list[Compared]) -> None:
     from treewright.cli.fit import task_sentence
     from treewright.cli.report import Report
 
     report = Report()
-    report.heading(f"{Path(table).name}: {len(prepared.X)} rows, predicting {prepared.target!r}")
+    report.heading(f"{title_of(table)}: {len(prepared.X)} rows, predicting {prepared.target!r}")
     report.paragraph(task_sentence(prepared).split(" Model: ")[0])
     report.blank()
     scored = [one for one in compared if one.found is not None]
@@ -193,11 +197,11 @@ def _figure(value: float | None) -> str:
     return write_figure(value)
 
 
-def _print_json(table: str, prepared: PreparedFit, compared: list[Compared], seed: int) -> None:
+def _print_json(table: list[str], prepared: PreparedFit, compared: list[Compared], seed: int) -> None:
     from json import dumps
 
     described = {
-        "table": table,
+        "table": as_given(table),
         "seed": seed,
         "rows": len(prepared.X),
         "target": prepared.target,

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
+from shlex import quote
 from typing import Any
 
 UNEXPECTED, USER_ERROR, INTERRUPTED = 1, 2, 130
@@ -24,10 +25,23 @@ OPTION_OF = {
     "min_samples_leaf": "--min-leaf",
     "criterion": "--criterion",
     "prune": "--prune",
+    "ccp_alpha": "--alpha",
+    "confidence": "--confidence",
     "missing": "--missing",
     "categorical_features": "--categorical",
     "numeric_features": "--numeric",
     "task": "--task",
+}
+
+# The option of each parameter of `read_table`, which messages write as parameter='value'.
+READING_OPTION_OF = {
+    "sep": "--sep",
+    "encoding": "--encoding",
+    "decimal": "--decimal",
+    "dates": "--dates",
+    "sheet": "--sheet",
+    "text": "--categorical",
+    "na_values": "--na",
 }
 
 
@@ -59,7 +73,9 @@ def _in_options(sentence: str) -> str:
     """A sentence with options instead of parameters; names in quotes are the user's and stay."""
     for parameter, option in OPTION_OF.items():
         sentence = re.sub(rf"(?<!['\w]){parameter}(?!['\w])", option, sentence)
-    return sentence
+    sentence = sentence.replace("keep the column as text=", "keep it as categories with text=")
+    reading = rf"(?<!['\w])({'|'.join(READING_OPTION_OF)})='([^']*)'"
+    return re.sub(reading, lambda found: f"{READING_OPTION_OF[found[1]]} {quote(found[2])}", sentence)
 
 
 def one_line(error: Exception) -> str:
@@ -137,4 +153,4 @@ def _usage_sentence(error: Any) -> str:
 
 
 def _print_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    print_message(f"note: {' '.join(str(message).split())}")
+    print_message(f"note: {_in_options(' '.join(str(message).split()))}")

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from treewright.cli import options
-from treewright.cli.errors import UserError, as_user_errors, choose
-from treewright.cli.fit import open_table
-from treewright.cli.predict import ModelArgument, open_model
+from treewright.cli.errors import as_user_errors
+from treewright.cli.saved_models import ModelArgument, open_model, open_rows_with_target
+from treewright.cli.tables import takes_reading
 
 
+@takes_reading
 def evaluate(
+    *,
     model: ModelArgument,
     table: options.TableArgument,
     target: options.TargetOption = None,
     json: options.JsonOption = False,
+    reading: dict[str, Any],
 ) -> None:
     """Score a model file on a table: accuracy, log loss, AUC, precision, recall and confusion; or R2 and errors."""
     from treewright.cli.report import Report
     from treewright.insight.evaluation import evaluate as score
 
     fitted = open_model(model)
-    frame, own_target = open_table(table)
-    name = target or own_target or fitted._target().name
-    if not name:
-        raise UserError("give the column with the true values with --target")
-    choose("column", name, frame.columns)
+    frame, name = open_rows_with_target(fitted, table, reading, target)
     with as_user_errors():
         found = score(fitted, frame.drop(name), frame[[name]])
     if json:

@@ -10,7 +10,7 @@ import typer
 
 from treewright.cli import options
 from treewright.cli.errors import UserError, as_user_errors, print_message
-from treewright.cli.predict import ModelArgument, open_model
+from treewright.cli.saved_models import ModelArgument, open_model
 
 
 class Format(StrEnum):

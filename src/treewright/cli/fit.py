@@ -8,16 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 from treewright.cli import options
 from treewright.cli.errors import UserError, as_user_errors, choose, print_message
+from treewright.cli.tables import as_given, open_table, takes_reading, title_of
 from treewright.insight.task import Task
 
 if TYPE_CHECKING:
     from treewright.cli.analysis import FitOptions, PreparedFit
+    from treewright.cli.report import Report
     from treewright.insight.cross_validation import CrossValidation
+    from treewright.insight.evaluation import Evaluation
     from treewright.table import Frame
     from treewright.tree import Tree
 
 
+@takes_reading
 def fit(
+    *,
     table: options.TableArgument,
     target: options.TargetOption = None,
     task: options.TaskOption = None,
@@ -40,6 +45,7 @@ def fit(
     out: options.OutOption = None,
     report: options.ReportOption = None,
     json: options.JsonOption = False,
+    reading: dict[str, Any],
 ) -> None:
     """Fit a model to a table; print the kind of each column, the score of the model, and the model."""
     frame, given = open_fit(locals())
@@ -58,12 +64,14 @@ def fit(
     if report is not None:
         _write_report(report, prepared, fitted, found, quiet=json)
     if out is not None:
-        _write_model(fitted, out)
+        _write_model(fitted, out, frame)
 
 
-def _write_model(fitted: Any, out: Path) -> None:
+def _write_model(fitted: Any, out: Path, frame: Frame) -> None:
     from treewright.ship import save
 
+    if frame.reading:
+        fitted.reading_ = dict(frame.reading)  # new tables are read by the same conventions
     with as_user_errors():
         save(fitted, out)
     print_message(f"wrote the model to {out}")
@@ -71,7 +79,9 @@ def _write_model(fitted: Any, out: Path) -> None:
 
 def open_fit(given: Mapping[str, Any]) -> tuple[Frame, FitOptions]:
     """The table and the options of a command that fits a model, given its arguments by name."""
-    frame, own_target = open_table(given["table"])
+    # Nothing is asked about columns that are left out, or are categories whatever they spell.
+    kept = _words(given["categorical"]) | _words(given["ignore"])
+    frame, own_target = open_table(given["table"], given["reading"], text=kept)
     from treewright.cli.analysis import FitOptions
 
     return frame, FitOptions(
@@ -95,16 +105,9 @@ def open_fit(given: Mapping[str, Any]) -> tuple[Frame, FitOptions]:
     )
 
 
-def open_table(name: str) -> tuple[Frame, str | None]:
-    """The table of a file, or a data set of the library with its target."""
-    from treewright import datasets
-    from treewright.table import read_table
-
-    if name in datasets.names() and not Path(name).exists():
-        dataset = datasets.load(name)
-        return dataset.frame, dataset.target
-    with as_user_errors():
-        return read_table(name), None
+def _words(given: list[str] | None) -> set[str]:
+    """What may be column names in an option: the whole of it, or the words between commas."""
+    return {part for words in given or () for part in (words, *(word.strip() for word in words.split(",")))}
 
 
 def split_names(given: list[str] | None, frame: Frame) -> tuple[str, ...]:
@@ -121,36 +124,27 @@ def split_names(given: list[str] | None, frame: Frame) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def _require_target(table: str, frame: Frame) -> str:
+def _require_target(table: list[str], frame: Frame) -> str:
     columns = frame.columns
     # The target is often the last column, so that is always shown.
     some = [*map(repr, columns)] if len(columns) <= 8 else [*map(repr, columns[:6]), "...", repr(columns[-1])]
     shown = ", ".join(some)
-    raise UserError(f"give the column to predict with --target; {Path(table).name} has {shown}")
+    raise UserError(f"give the column to predict with --target; {title_of(table)} has {shown}")
 
 
 def _print_report(
-    table: str, prepared: PreparedFit, *, with_rules: bool, max_depth_shown: int | None, whole: bool
+    table: list[str], prepared: PreparedFit, *, with_rules: bool, max_depth_shown: int | None, whole: bool
 ) -> tuple[Any, CrossValidation]:
     """Print the report, and return the model with its scores."""
-    from treewright.cli.analysis import fit_all, validate
+    from treewright.cli.analysis import fits_few_rows, validate
     from treewright.cli.report import Report, progress_bar
 
-    # Before anything is printed, so that an error is the only output.
-    if is_ensemble(prepared.learner):
-        fitted = fit_all(prepared)  # shows its own progress
-    else:
-        with progress_bar("fitting", 1):
-            fitted = fit_all(prepared)
     report = Report()
-    report.heading(f"{Path(table).name}: {_rows(len(prepared.X))}, predicting {prepared.target!r}")
-    if prepared.dropped:
-        report.paragraph(f"Without a target, and left out: {_rows(prepared.dropped)}.")
-    report.blank()
-    report.columns(prepared)
-    report.blank()
-    report.paragraph(task_sentence(prepared))
-    report.blank()
+    # A wrong parameter is an error before anything is printed, so that the error is the only output.
+    fitted = None if fits_few_rows(prepared) else _fit_with_progress(prepared)
+    _print_columns(report, table, prepared)
+    if fitted is None:
+        fitted = _fit_with_progress(prepared)
     with progress_bar("cross-validating" if len(prepared.folds) > 1 else "validating", len(prepared.folds)) as step:
         found = validate(prepared, step)
     report.scores(found, len(prepared.X), getattr(fitted, "tree_", None))
@@ -169,6 +163,28 @@ def _print_report(
         report.blank()
         report.rules(fitted.rules(), whole=whole)
     return fitted, found
+
+
+def _fit_with_progress(prepared: PreparedFit) -> Any:
+    from treewright.cli.analysis import fit_all
+    from treewright.cli.report import progress_bar
+
+    if is_ensemble(prepared.learner):
+        return fit_all(prepared)  # shows its own progress
+    with progress_bar("fitting", 1):
+        return fit_all(prepared)
+
+
+def _print_columns(report: Report, table: list[str], prepared: PreparedFit) -> None:
+    """What is known before the fit: the columns with remarks on odd ones, the task and the model."""
+    report.heading(f"{title_of(table)}: {_rows(len(prepared.X))}, predicting {prepared.target!r}")
+    if prepared.dropped:
+        report.paragraph(f"Without a target, and left out: {_rows(prepared.dropped)}.")
+    report.blank()
+    report.columns(prepared)
+    report.blank()
+    report.paragraph(task_sentence(prepared))
+    report.blank()
 
 
 def _write_report(path: Path, prepared: PreparedFit, fitted: Any, found: CrossValidation, *, quiet: bool) -> None:
@@ -212,7 +228,7 @@ def task_sentence(prepared: PreparedFit) -> str:
     return f"{task} Model: {prepared.model} ({learner})."
 
 
-def _print_json(table: str, prepared: PreparedFit, *, seed: int, with_rules: bool) -> tuple[Any, CrossValidation]:
+def _print_json(table: list[str], prepared: PreparedFit, *, seed: int, with_rules: bool) -> tuple[Any, CrossValidation]:
     """Print all results as JSON, and return the model with its scores."""
     import json
 
@@ -220,7 +236,7 @@ def _print_json(table: str, prepared: PreparedFit, *, seed: int, with_rules: boo
 
     fitted = fit_all(prepared)
     found = validate(prepared)
-    described = {"table": table, "seed": seed, **describe(prepared, found, fitted)}
+    described = {"table": as_given(table), "seed": seed, **describe(prepared, found, fitted)}
     if with_rules:
         described["rules"] = [str(rule) for rule in fitted.rules()]
     try:
@@ -249,9 +265,16 @@ def describe(prepared: PreparedFit, found: CrossValidation, fitted: Any) -> dict
         "folds": len(prepared.folds),
         **main.to_dict(),
         "other_scores": [score.to_dict() for score in others],
+        **({} if found.evaluation is None else _describe_classes(found.evaluation)),
         "notes": [prepared.folds.note] if prepared.folds.note else [],
         **(describe_ensemble(fitted) if is_ensemble(fitted) else describe_tree(fitted.tree_)),
     }
+
+
+def _describe_classes(evaluation: Evaluation) -> dict[str, Any]:
+    """Log loss, AUC, precision, recall and confusion of the cross-validated predictions."""
+    described = evaluation.to_dict()
+    return {name: described[name] for name in ("measures", "classes", "confusion")}
 
 
 def describe_tree(tree: Tree) -> dict[str, Any]:

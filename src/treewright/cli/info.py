@@ -6,7 +6,7 @@ from typing import Any
 
 from treewright.cli import options
 from treewright.cli.errors import as_user_errors
-from treewright.cli.predict import ModelArgument
+from treewright.cli.saved_models import ModelArgument
 
 
 def info(model: ModelArgument, json: options.JsonOption = False) -> None:

@@ -11,11 +11,13 @@ from treewright.insight.task import Task
 
 COLUMNS, MODEL, CHECK, OUTPUT = "Columns", "Model", "Cross-validation", "Output"
 
-TableArgument = Annotated[
-    str,
-    typer.Argument(
-        help="A CSV, TSV, JSON lines, ARFF or Parquet file, or the name of a data set that ships with treewright."
-    ),
+_TABLE = (
+    "One or more files (.csv, .tsv, .txt, .json, .jsonl, .arff, .parquet, .feather, .xlsx, also .gz and .zip), "
+    "- for standard input, or the name of a data set that ships with treewright"
+)
+TableArgument = Annotated[list[str], typer.Argument(metavar="TABLE", help=f"{_TABLE}.")]
+ModelOrTableArgument = Annotated[
+    list[str], typer.Argument(metavar="[MODEL] TABLE", help=f"{_TABLE}; after a model file, if there is one.")
 ]
 
 TargetOption = Annotated[

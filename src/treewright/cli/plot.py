@@ -10,13 +10,17 @@ import typer
 from treewright.cli import options
 from treewright.cli.errors import UserError, as_user_errors
 from treewright.cli.fit import open_fit
+from treewright.cli.saved_models import open_rows, open_rows_with_target, take_model
+from treewright.cli.tables import takes_reading
 
 if TYPE_CHECKING:
     from treewright.show.picture import TreePicture
 
 
+@takes_reading
 def plot(
-    table: options.TableArgument,
+    *,
+    table: options.ModelOrTableArgument,
     target: options.TargetOption = None,
     task: options.TaskOption = None,
     categorical: options.CategoricalOption = None,
@@ -56,15 +60,44 @@ def plot(
     max_depth_shown: Annotated[
         int | None, typer.Option(min=0, help="Draw the nodes down to this depth.", rich_help_panel=options.OUTPUT)
     ] = None,
+    reading: dict[str, Any],
 ) -> None:
-    """Fit a model to a table and draw its tree: a picture, or an interactive page."""
+    """Draw the tree of a model file, or of a model fitted to a table: a picture, or an interactive page."""
     from treewright.show.picture.picture import SUFFIXES
 
     if out.suffix.lower() not in SUFFIXES:
         raise UserError(f"--out {out} has no suffix of a picture; give one of {', '.join(SUFFIXES)}")
-    frame, given = open_fit(locals())
+    fitted, tables = take_model(table, locals())
     shown = {"tree": tree, "row": row, "max_depth": max_depth_shown}
+    if fitted is not None:
+        _write(_draw_fitted(fitted, tables, reading, target, shown, histograms=histograms), out)
+        return
+    frame, given = open_fit(locals())
     _write(_draw(frame, given, shown, histograms=histograms), out)
+
+
+def _draw_fitted(
+    fitted: Any,
+    tables: list[str],
+    reading: dict[str, Any],
+    target: str | None,
+    shown: dict[str, Any],
+    *,
+    histograms: bool,
+) -> TreePicture:
+    """The picture of a model file; a row and histograms need its table, too."""
+    from treewright.show.picture import plot_tree
+
+    if not tables and (histograms or shown["row"] is not None):
+        raise UserError(f"{'--histograms' if histograms else '--row'} needs a table; give it after the model file")
+    X = y = None
+    if histograms:
+        frame, name = open_rows_with_target(fitted, tables, reading, target)
+        X, y = frame.drop(name), frame[[name]]
+    elif tables:
+        X, _ = open_rows(fitted, tables, reading)
+    with as_user_errors():
+        return plot_tree(fitted, X=X, y=y, **shown)
 
 
 def _draw(frame: Any, given: Any, shown: dict[str, Any], *, histograms: bool) -> TreePicture:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import sys
+from json import dumps
 from pathlib import Path
 from typing import IO, Annotated, Any
 
@@ -12,12 +13,13 @@ import typer
 
 from treewright.cli import options
 from treewright.cli.errors import UserError, as_user_errors
-from treewright.cli.fit import open_table
+from treewright.cli.saved_models import ModelArgument, open_model, open_rows
+from treewright.cli.tables import as_given, takes_reading
 
-ModelArgument = Annotated[str, typer.Argument(help="A model file, as `treewright fit --out` writes it.")]
 
-
+@takes_reading
 def predict(
+    *,
     model: ModelArgument,
     table: options.TableArgument,
     proba: Annotated[
@@ -30,21 +32,22 @@ def predict(
             help="The file to write: .csv, .parquet, or - for standard output as CSV.", rich_help_panel=options.OUTPUT
         ),
     ] = "-",
+    json: options.JsonOption = False,
+    reading: dict[str, Any],
 ) -> None:
     """Predict the rows of a table with a model file; writes one line per row, in the order of the table."""
     fitted = open_model(model)
-    frame, _ = open_table(table)
+    if json and out != "-":
+        raise UserError("--json writes to standard output; leave out --out")
+    frame, _ = open_rows(fitted, table, reading)
     with as_user_errors():
         columns = predicted_columns(fitted, frame, proba=proba)
+    if json:
+        print(
+            dumps({"model": model, "table": as_given(table), **{name: one.tolist() for name, one in columns.items()}})
+        )
+        return
     write_columns(columns, out)
-
-
-def open_model(path: str) -> Any:
-    """The model of a file, with a sentence about a file that has none."""
-    from treewright.ship import load
-
-    with as_user_errors():
-        return load(path)
 
 
 def predicted_columns(fitted: Any, frame: Any, *, proba: bool) -> dict[str, np.ndarray]:

@@ -20,6 +20,7 @@ from treewright.cli.analysis import PreparedFit
 from treewright.cli.ensembles import importances_of, members_sentence, out_of_bag_sentence
 from treewright.insight.columns import WIDEST_VALUES
 from treewright.insight.cross_validation import CrossValidation
+from treewright.insight.evaluation import Evaluation
 from treewright.insight.importances import MANY_VALUES
 from treewright.insight.task import Task
 from treewright.insight.text_table import write_figure, write_values
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 MOST_LINES = 60
 MOST_COLUMNS = 40
 MOST_IMPORTANCES = 20
+MOST_CLASSES = 10
 WIDEST_PROSE = 100
 # Leaves with fewer rows on average, in a table with enough rows, may be noise.
 ROWS_PER_LEAF = 10
@@ -89,8 +91,22 @@ class Report:
         self.table(found.headers(), found.rows(), right=("this model", found.baseline))
         self.paragraph(f"{found.verdict}{_pruning_advice(found, tree, n_rows)}")
         self.paragraph(found.method, style="dim")
+        if found.evaluation is not None and not found.has_one_value:
+            self.classes(found.evaluation)
         if found.note:
             self.paragraph(f"{found.note}.", style="dim")
+
+    def classes(self, evaluation: Evaluation) -> None:
+        """Precision and recall of each class, log loss and AUC, in few lines."""
+        shown = evaluation.classes[:MOST_CLASSES]
+        rows = [(str(one.name), write_figure(one.precision), write_figure(one.recall), str(one.rows)) for one in shown]
+        self.blank()
+        self.table(("class", "precision", "recall", "rows"), rows, right=("precision", "recall", "rows"))
+        if len(shown) < len(evaluation.classes):
+            self.paragraph(f"... and {len(evaluation.classes) - len(shown)} more classes; --json lists all.")
+        measures = [f"{name} {write_figure(value)}" for name, value in evaluation.measures.items()]
+        if measures:
+            self.paragraph(f"Also {'; '.join(measures)}. --json has the confusion matrix.", style="dim")
 
     def tree(self, tree: Tree, *, max_depth: int | None = None, whole: bool = False) -> None:
         """The tree as text, cut where it becomes too long to read."""

@@ -11,6 +11,8 @@ import typer
 from treewright.cli import options
 from treewright.cli.errors import UserError, as_user_errors
 from treewright.cli.fit import open_fit
+from treewright.cli.saved_models import open_rows_with_target, take_model
+from treewright.cli.tables import takes_reading
 
 if TYPE_CHECKING:
     from treewright.show.trace import Trace
@@ -33,8 +35,10 @@ class NotationName(StrEnum):
     BREIMAN = "breiman"
 
 
+@takes_reading
 def trace(
-    table: options.TableArgument,
+    *,
+    table: options.ModelOrTableArgument,
     target: options.TargetOption = None,
     task: options.TaskOption = None,
     categorical: options.CategoricalOption = None,
@@ -88,9 +92,10 @@ def trace(
     out: Annotated[
         Path | None, typer.Option(help="The file to write; by default standard output.", rich_help_panel=options.OUTPUT)
     ] = None,
+    reading: dict[str, Any],
 ) -> None:
-    """Replay a model: every impurity, gain and threshold behind its splits, as a lecturer writes them on the board."""
-    frame, given = open_fit(locals())
+    """Replay a model file, or a model fitted to the table: every impurity, gain and threshold behind its splits."""
+    fitted, tables = take_model(table, locals())
     shown = {
         "row": row,
         "notation": str(notation),
@@ -98,8 +103,22 @@ def trace(
         "n_rounds": rounds,
         "max_depth": max_depth_shown,
     }
-    worked = _trace(frame, given, shown)
+    if fitted is None:
+        worked = _trace(*open_fit(locals()), shown)
+    else:
+        worked = _trace_fitted(fitted, tables, reading, target, shown)
     _write(_in_form(worked, Form.JSON if json else form, to_file=out is not None), out)
+
+
+def _trace_fitted(
+    fitted: Any, tables: list[str], reading: dict[str, Any], target: str | None, shown: dict[str, Any]
+) -> Trace:
+    """The trace of a model file on the table that it was fitted to."""
+    from treewright.show.trace import trace as work_out
+
+    frame, name = open_rows_with_target(fitted, tables, reading, target)
+    with as_user_errors():
+        return work_out(fitted, frame.drop(name), frame[[name]], **shown)
 
 
 def _trace(frame: Any, given: Any, shown: dict[str, Any]) -> Trace:

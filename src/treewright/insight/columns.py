@@ -10,7 +10,7 @@ import numpy as np
 
 from treewright.insight.text_table import write_table, write_values
 from treewright.table import Column, Frame, Table, Unit, read_frame
-from treewright.table.categories import is_missing
+from treewright.table.categories import which_missing
 from treewright.table.frame import ColumnList
 from treewright.table.identifiers import COUNTS, DIFFERS, counts_rows, identifies_rows
 
@@ -142,7 +142,7 @@ def summarise_columns(
 
 def find_missing(frame: Frame, name: str) -> np.ndarray:
     """Which rows have no value in a column."""
-    return np.array([is_missing(value) for value in frame[name].tolist()], dtype=bool)
+    return which_missing(frame[name].tolist())
 
 
 def _summarise(column: Column, values: np.ndarray) -> ColumnSummary:

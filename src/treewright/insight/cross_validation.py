@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from treewright.insight.scoring import Score, score_classes, score_numbers
+from treewright.insight.evaluation import Evaluation, evaluate_predictions
+from treewright.insight.scoring import Score, score_numbers
 from treewright.insight.task import Task
 from treewright.insight.text_table import write_figure, write_table
 from treewright.table import Frame, read_classes, read_numbers
@@ -54,6 +55,8 @@ class CrossValidation:
         The number of folds; 1 means a validation set.
     note : str
         Why there are fewer folds than wanted; empty if there are not.
+    evaluation : Evaluation or None
+        For classes: log loss, AUC, precision and recall of each class, and the confusion matrix. None for numbers.
     """
 
     scores: tuple[Score, ...]
@@ -62,6 +65,7 @@ class CrossValidation:
     task: Task
     n_folds: int
     note: str = ""
+    evaluation: Evaluation | None = None
 
     @property
     def score(self) -> Score:
@@ -185,14 +189,16 @@ def cross_validate(
 
     `values` are the classes or numbers of `y`. `on_fold` is called after each fold.
     """
-    predictions = predict_unseen(model, X, y, folds, on_fold)
+    unseen = predict_unseen(model, X, y, folds, on_fold)
     tested = np.sort(np.concatenate(folds.tested))
-    actual, predicted = values[tested], predictions[tested]
-    if task is Task.CLASSES:
-        scores: tuple[Score, ...] = (score_classes(actual, predicted),)
-    else:
+    actual, predicted = values[tested], unseen.predictions[tested]
+    baseline = name_baseline(values, task)
+    if task is Task.NUMBERS:
         scores = score_numbers(actual.astype(np.float64), predicted)
-    return CrossValidation(scores, predictions, name_baseline(values, task), task, len(folds), folds.note)
+        return CrossValidation(scores, unseen.predictions, baseline, task, len(folds), folds.note)
+    shares = None if unseen.shares is None else unseen.shares[tested]
+    found = evaluate_predictions(actual, predicted, unseen.classes, shares)
+    return CrossValidation(found.scores, unseen.predictions, baseline, task, len(folds), folds.note, found)
 
 
 def split_folds(y: np.ndarray, task: Task, wanted: int | None, seed: Any) -> Folds:
@@ -229,19 +235,47 @@ def _fewer(tested: tuple[np.ndarray, ...], n_rows: int) -> tuple[tuple[np.ndarra
     return tested[:1], f"{held_out}, because there are {n_rows:,} rows"
 
 
-def predict_unseen(model: Any, X: Any, y: Any, folds: Folds, on_fold: Callable[[], object]) -> np.ndarray:
+@dataclass(frozen=True, eq=False)
+class Unseen:
+    """The predictions for rows by models that were fitted without them.
+
+    Attributes
+    ----------
+    predictions : the prediction of each row, None for rows that are in no fold.
+    classes : the classes that any of the models knows, as text; empty for numbers.
+    shares : the probability of each class for each row; None if the model has none.
+    """
+
+    predictions: np.ndarray
+    classes: list[str]
+    shares: np.ndarray | None
+
+
+def predict_unseen(model: Any, X: Any, y: Any, folds: Folds, on_fold: Callable[[], object]) -> Unseen:
     """The prediction for each row by a model that was fitted without the row's fold."""
     from sklearn.base import clone
 
     n_rows = open_source(X).n_rows
     predictions = np.full(n_rows, None, dtype=object)
+    shares: dict[str, np.ndarray] = {}
+    has_shares = True
     for tested in folds.tested:
         training = np.setdiff1d(np.arange(n_rows), tested)
         targets = y[training] if isinstance(y, Frame) else take_targets(y, training)
         fitted = clone(model).fit(take_rows(X, training), targets)
-        predictions[tested] = fitted.predict(take_rows(X, tested))
+        rows = take_rows(X, tested)
+        predictions[tested] = fitted.predict(rows)
+        has_shares = has_shares and hasattr(fitted, "predict_proba")
+        found = fitted.predict_proba(rows).T if has_shares else [None] * len(getattr(fitted, "classes_", []))
+        for name, column in zip(getattr(fitted, "classes_", []), found, strict=True):
+            of_class = shares.setdefault(str(name), np.zeros(n_rows))
+            if column is not None:
+                of_class[tested] = column
         on_fold()
-    return predictions
+    classes = sorted(shares)
+    return Unseen(
+        predictions, classes, np.column_stack([shares[name] for name in classes]) if has_shares and classes else None
+    )
 
 
 def name_baseline(values: np.ndarray, task: Task) -> str:

@@ -141,8 +141,21 @@ def _check_length(truth: np.ndarray, predicted: np.ndarray) -> None:
 
 
 def _evaluate_classes(model: Any, X: Any, truth: np.ndarray, predicted: np.ndarray) -> Evaluation:
+    shares = model.predict_proba(X) if hasattr(model, "predict_proba") else None
+    return evaluate_predictions(truth, predicted, [str(one) for one in model.classes_], shares)
+
+
+def evaluate_predictions(
+    truth: np.ndarray, predicted: np.ndarray, known: list[str], shares: np.ndarray | None
+) -> Evaluation:
+    """The scores of predicted classes; `shares` are the probabilities of the classes that are known, if there are any.
+
+    >>> found = evaluate_predictions(np.array(["a", "b"]), np.array(["a", "a"]), ["a", "b"], None)
+    >>> found.classes[0].precision, found.classes[1].recall
+    (0.5, 0.0)
+    """
     # Compared as text, so that classes of a file are those of the model also if one of them became a number.
-    words, known = truth.astype(str), [str(one) for one in model.classes_]
+    words = truth.astype(str)
     order = [*known, *sorted(set(words) - set(known))]
     precision, recall, _, rows = precision_recall_fscore_support(
         words, predicted.astype(str), labels=order, zero_division=0.0
@@ -152,17 +165,19 @@ def _evaluate_classes(model: Any, X: Any, truth: np.ndarray, predicted: np.ndarr
         for line in zip(order, precision.tolist(), recall.tolist(), [int(count) for count in rows], strict=True)
     )
     confusion = confusion_matrix(words, predicted.astype(str), labels=order)
-    measures = _measure_probabilities(model, X, words, known) if hasattr(model, "predict_proba") else {}
+    measures = {} if shares is None else _measure_probabilities(shares, words, known)
     return Evaluation((score_classes(truth, predicted),), measures, classes, confusion)
 
 
-def _measure_probabilities(model: Any, X: Any, words: np.ndarray, known: list[str]) -> dict[str, float]:
+def _measure_probabilities(shares: np.ndarray, words: np.ndarray, known: list[str]) -> dict[str, float]:
     """Log loss and AUC, of the rows whose class the model knows; AUC needs at least two classes."""
-    rows = np.isin(words, known)
-    places = np.array([known.index(word) for word in words[rows]])
+    place = {name: number for number, name in enumerate(known)}
+    places = np.array([place.get(word, -1) for word in words])
+    rows = places >= 0
+    places = places[rows]
     if not len(places):
         return {}
-    shares = model.predict_proba(X)[rows]
+    shares = shares[rows]
     found = {"log loss": float(log_loss(places, shares, labels=range(len(known))))} if len(known) > 1 else {}
     if len(set(places.tolist())) == len(known) == 2:
         found["AUC"] = float(roc_auc_score(places, shares[:, 1]))

@@ -26,6 +26,10 @@ from treewright.ship.values import Reader, Writer
 FORMAT = "treewright"
 VERSION = 1
 
+# The header of every file begins with its texts.
+_SIGNATURE = b'{"__metadata__":{"treewright":'
+_SIGNATURE_END = 8 + len(_SIGNATURE)
+
 # Files of at least this size are mapped into memory instead of read.
 LEAST_MAPPED = 1 << 24
 
@@ -89,6 +93,20 @@ def load(source: Any, *, functions: Mapping[str, Callable[..., Any]] | None = No
     if name_of(object_classes(), model) is None or not isinstance(model, BaseEstimator):
         raise ModelFileError("the file does not contain a model of treewright")
     return model
+
+
+def is_model_file(path: Any) -> bool:
+    """Whether a path is that of a model file, by how the file begins; what follows may still be damaged.
+
+    >>> is_model_file("no such file")
+    False
+    """
+    try:
+        with Path(path).open("rb") as file:
+            start = file.read(_SIGNATURE_END)
+    except (OSError, ValueError):
+        return False
+    return start[8:] == _SIGNATURE
 
 
 def describe_file(source: Any) -> dict[str, Any]:

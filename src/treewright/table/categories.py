@@ -27,6 +27,18 @@ def is_missing(value: Any) -> bool:
     return isinstance(value, float | np.floating | Decimal) and math.isnan(value)
 
 
+def which_missing(cells: Sequence[Any]) -> np.ndarray:
+    """Which of many cells are empty.
+
+    >>> which_missing(["a", None, "b"]).tolist()
+    [False, True, False]
+    """
+    types = set(map(type, cells))
+    if types <= {str, int, bool}:
+        return np.zeros(len(cells), dtype=bool)
+    return np.fromiter(map(is_missing, cells), bool, len(cells))
+
+
 def plain_category(value: Any) -> object:
     r"""A category as a plain Python value, so that it prints well and can be written to any file.
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -74,6 +75,9 @@ class Frame(dict[str, Any]):
     >>> frame[[0, 2]].drop("size").to_dict()
     {'price': [1.5, 2.0]}
     """
+
+    # What `read_table` found in a file: its decimal mark and the order of its dates, where they matter.
+    reading: Mapping[str, str] = MappingProxyType({})
 
     def __init__(self, columns: Mapping[str, Any], domains: Mapping[str, Domain] | None = None) -> None:
         self._columns = {str(name): as_array(values) for name, values in columns.items()}

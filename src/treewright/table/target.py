@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from treewright.table.categories import is_missing, number_cells, some
+from treewright.table.categories import number_cells, some, which_missing
 from treewright.table.cells import complex_error
 from treewright.table.column import Column, Kind, Unit
 from treewright.table.plain_frame import Domain, Frame, NamedColumn, as_array
@@ -68,7 +68,7 @@ def has_label(y: Any) -> np.ndarray | None:
     cells = values.tolist() if isinstance(values, np.ndarray) else list(values)
     if not any(isinstance(cell, str) for cell in cells):
         return None
-    known = np.array([not is_missing(cell) for cell in cells], dtype=bool)
+    known = ~which_missing(cells)
     return None if known.all() else known
 
 

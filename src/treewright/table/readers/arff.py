@@ -12,6 +12,7 @@ import numpy as np
 from treewright.table.categories import some
 from treewright.table.convert import parse_number
 from treewright.table.plain_frame import Domain, Frame
+from treewright.table.read_options import ReadOptions
 from treewright.table.spelling import read_dates
 
 _NUMERIC = ("numeric", "real", "integer")
@@ -40,8 +41,8 @@ class Attribute:
     domain: tuple[str, ...] = ()
 
 
-def read_arff(text: str) -> Frame:
-    """Read a table in ARFF.
+def read_arff(text: str, options: ReadOptions | None = None) -> Frame:
+    """Read a table in ARFF, whose header declares the types; the options of text files do not matter.
 
     >>> lines = ["@relation r", "@attribute sky {sunny, rainy}", "@attribute t real", "@data", "sunny, 21"]
     >>> frame = read_arff("\\n".join(lines))
