@@ -97,13 +97,14 @@ class Booster:
         recipe: BoostRecipe,
         n_outputs: int = 1,
         n_threads: int,
+        allocate: Callable[..., np.ndarray] = np.empty,
     ) -> None:
         self.run = run
         self.n_columns, self.n_rows = codes.shape
         self.n_blocks = -(-self.n_columns // 8)
         self.table = BoostTable(
             columns=codes,
-            words=_pack(run, codes, n_threads),
+            words=_pack(run, codes, n_threads, allocate),
             is_number=bins.is_number,
             n_codes=bins.n_codes,
             start=np.cumsum(np.append(0, bins.n_codes + 1)),
@@ -330,10 +331,10 @@ class Booster:
         )
 
 
-def _pack(run: Run, codes: np.ndarray, n_threads: int) -> np.ndarray:
+def _pack(run: Run, codes: np.ndarray, n_threads: int, allocate: Callable[..., np.ndarray]) -> np.ndarray:
     """Pack the codes of eight columns into one word, row by row."""
     n_columns, n_rows = codes.shape
-    words = np.empty(n_rows * -(-n_columns // 8), np.uint64)
+    words = allocate((n_rows * -(-n_columns // 8),), np.uint64)
     size = 1 << 13
     run_parallel(
         lambda first: run(pack_codes)(codes, first, min(first + size, n_rows), words),

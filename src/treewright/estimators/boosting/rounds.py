@@ -52,14 +52,18 @@ class Rows:
     start: np.ndarray | None = None  # [output, row]: initial scores of the rows, if they are not the same for all
     # Returns the codes of training and validation rows, where those depend on the targets of the training rows.
     code_apart: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]] | None = None
+    allocate: Callable[..., np.ndarray] = np.empty  # makes arrays of the size of the codes
 
     def __len__(self) -> int:
         return self.codes.shape[1]
 
     def take(self, places: np.ndarray) -> Rows:
-        codes = np.ascontiguousarray(self.codes[:, places])
+        codes = self.allocate((len(self.codes), len(places)), np.uint8)
+        for line, taken in zip(self.codes, codes, strict=True):
+            taken[:] = line[places]
         start = None if self.start is None else np.ascontiguousarray(self.start[:, places])
-        return Rows(codes, np.ascontiguousarray(self.targets[..., places]), self.weights[places], start)
+        targets = np.ascontiguousarray(self.targets[..., places])
+        return Rows(codes, targets, self.weights[places], start, allocate=self.allocate)
 
     def split(self, kept: np.ndarray, held_out: np.ndarray) -> tuple[Rows, Rows]:
         """The training rows and the validation set."""
@@ -313,6 +317,7 @@ class Rounds:
             recipe=plan.recipe,
             n_outputs=plan.loss.n_outputs,
             n_threads=plan.n_threads,
+            allocate=rows.allocate,
         )
 
     def add(self, number: int) -> list[GrownTrees]:

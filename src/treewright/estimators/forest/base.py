@@ -49,6 +49,7 @@ from treewright.estimators.single.trees import DecisionTreeClassifier, DecisionT
 from treewright.runtime.forms import choose_compiled_form
 from treewright.runtime.progress import follow
 from treewright.table import Table
+from treewright.table.chunked import ChunkedTable
 from treewright.table.column import Column
 from treewright.table.user_warnings import warn_user
 from treewright.tree import Target
@@ -92,12 +93,16 @@ class ForestLearner(TakesCallbacks, CountedEnsemble, TableLearner):
         Parameters
         ----------
         X : table
-            A pandas, polars or arrow frame, an array, a sparse matrix, a dict of columns, or a list of rows.
+            A pandas, polars or arrow frame, an array, a sparse matrix, a dict of columns, a list of rows, or a table
+            in chunks (`treewright.scan`).
         y : one value per row
-            The target: a list, an array, or a column of a frame. Several columns are several targets.
+            The target: a list, an array, or a column of a frame. Several columns are several targets. Of a table in
+            chunks it may be the name of a column; so may `sample_weight`.
         sample_weight : one number per row, a single number or None
             A row of weight 2 counts as two rows; one of weight 0 is left out.
         """
+        if isinstance(X, ChunkedTable):
+            X, y, sample_weight = X.separate(y, sample_weight)
         with followed(self, X, y, sample_weight, name="tree") as steps:
             return self._fit(X, y, sample_weight, steps)
 
