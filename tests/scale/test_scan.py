@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import treewright
+from model_digests import digest_of
 from treewright import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
@@ -21,7 +23,6 @@ from treewright import (
     scan,
 )
 from treewright.scale import sources
-from model_digests import digest_of
 
 
 def messy_table(n_rows: int = 700, seed: int = 0) -> pd.DataFrame:
@@ -52,7 +53,7 @@ def messy_table(n_rows: int = 700, seed: int = 0) -> pd.DataFrame:
 def pieces(frame: pd.DataFrame, ends: tuple[int, ...]) -> list[pd.DataFrame]:
     """The frame in pieces that end at these rows."""
     edges = [0, *ends, len(frame)]
-    return [frame.iloc[first:last] for first, last in zip(edges, edges[1:], strict=False)]
+    return [frame.iloc[first:last] for first, last in pairwise(edges)]
 
 
 LEARNERS = [
@@ -198,7 +199,7 @@ def test_a_full_disk_is_one_sentence(tmp_path: Any, monkeypatch: Any) -> None:
     monkeypatch.setattr(os, "posix_fallocate", refuse)
     X = np.random.default_rng(0).normal(size=(60_000, 20))
     table = scan([X], directory=tmp_path)
-    with pytest.raises(OSError, match="has no room for 0.00 GB of temporary data"):
+    with pytest.raises(OSError, match=r"has no room for 0\.00 GB of temporary data"):
         GradientBoostingRegressor(n_estimators=2).fit(table, X[:, 0])
     assert not list(tmp_path.iterdir())
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import glob
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
-from queue import Queue
+from queue import Full, Queue
 from typing import Any
 
 import numpy as np
@@ -179,10 +180,9 @@ def ahead(chunks: Iterator[Any]) -> Iterator[Any]:
 
     def put(item: Any, error: BaseException | None = None) -> None:
         while not is_stopped.is_set():
-            try:
-                return queue.put((item, error), timeout=0.1)
-            except Exception:  # the queue is full
-                continue
+            with suppress(Full):
+                queue.put((item, error), timeout=0.1)
+                return
 
     def read() -> None:
         try:

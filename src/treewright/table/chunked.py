@@ -65,6 +65,21 @@ class ChunkedTable(ABC):
     def map_chunks(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> Iterable[Any]:
         """Call a function with each chunk and its entry of each of the arguments; the results are in order."""
 
+    def store_chunks(
+        self, n_columns: int, lengths: Sequence[int], function: Callable[..., Any], *arguments: Sequence[Any]
+    ) -> Any:
+        """Call a function with each chunk as `map_chunks` does; the results are the columns of one array of bytes.
+
+        `lengths` are the numbers of rows of the results.
+        """
+        whole = self.allocate((n_columns, int(np.sum(lengths))), np.uint8)
+        ends = np.cumsum(lengths)
+        for part, first, last in zip(
+            self.map_chunks(function, *arguments), ends - lengths, ends, strict=True
+        ):
+            whole[:, first:last] = part
+        return whole
+
     @abstractmethod
     def select(self, names: Sequence[str]) -> ChunkedTable:
         """The table of some columns."""
@@ -259,15 +274,21 @@ class ChunkedValues:
 
     def map(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> Iterator[Any]:
         """Call a function with the values of each chunk, `float64[row, column]`, and its entry of each argument."""
+        return iter(self.table.map_chunks(_call_with_values, *self._calls(function, arguments)))
+
+    def store(self, n_columns: int, function: Callable[..., Any], *arguments: Sequence[Any]) -> Any:
+        """Call a function as `map` does; the results are the columns of one array of bytes."""
+        calls = self._calls(function, arguments)
+        return self.table.store_chunks(n_columns, self.lengths.tolist(), _call_with_values, *calls)
+
+    def _calls(self, function: Callable[..., Any], arguments: tuple[Sequence[Any], ...]) -> tuple[list[Any], ...]:
+        """The arguments of `_call_with_values` for each chunk."""
         n_chunks = len(self.chunk_lengths)
         rows = [None] * n_chunks if self.rows is None else split_rows(self.rows, self.chunk_lengths)
-        return iter(
-            self.table.map_chunks(
-                _call_with_values,
-                [(function, self.columns, self.kinds)] * n_chunks,
-                list(zip(rows, self._replaced_by_chunk(), strict=True)),
-                list(zip(*arguments, strict=True)) if arguments else [()] * n_chunks,
-            )
+        return (
+            [(function, self.columns, self.kinds)] * n_chunks,
+            list(zip(rows, self._replaced_by_chunk(), strict=True)),
+            list(zip(*arguments, strict=True)) if arguments else [()] * n_chunks,
         )
 
     def _replaced_by_chunk(self) -> list[dict[int, np.ndarray]]:

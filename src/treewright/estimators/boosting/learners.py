@@ -422,7 +422,8 @@ class Boosting(TakesCallbacks, TableLearner):
         targets = np.ascontiguousarray(training.y.astype(np.float64, copy=False).T)
         code_apart = self._code_apart(training, outputs, statistics, table.bins) if statistics.means else None
         rows = Rows(table.codes, targets, training.weights, code_apart=code_apart, allocate=table.allocate)
-        return plan, rows, statistics
+        # Small tables are boosted many times, to choose the number of rounds.
+        return plan, rows.here() if len(rows) <= MOST_ROWS_TO_REFIT else rows, statistics
 
     def _code_apart(
         self, training: Training, outputs: dict[str, np.ndarray], statistics: TargetEncoding, bins: Bins

@@ -10,6 +10,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from treewright.engines.forest.engine import bag_of_tree
+from treewright.encoding.bins import BinnedTable
+from treewright.encoding.chunks import is_here
 from treewright.estimators.base import (
     ClassPredictions,
     CountedEnsemble,
@@ -73,6 +75,15 @@ MOST_DRAWS = 10_000
 
 # Attributes of a fitted forest that depend on `oob_score`; removed when it is fitted again without it.
 _OPTIONAL = ("oob_score_", "oob_decision_function_", "oob_prediction_")
+
+
+def rows_for_descent(training: Training, table: BinnedTable | None) -> np.ndarray:
+    """The training rows in the form in which they descend through the trees."""
+    if table is None:
+        return np.asarray(training.values)
+    if is_here(table.codes):
+        return table.codes_by_row
+    return BinnedTable(table.bins, table.codes.gather()).codes_by_row
 
 
 class ForestLearner(TakesCallbacks, CountedEnsemble, TableLearner):
@@ -152,7 +163,8 @@ class ForestLearner(TakesCallbacks, CountedEnsemble, TableLearner):
                 else:
                     forest = self._grow_in_steps(grow, earlier, range(first, n_trees), steps, table, training)
             n_trees = len(forest)
-        rows = training.values if binned is None else binned.codes_by_row
+        needs_rows = bool(self.oob_score) or getattr(self, "quantiles", False)
+        rows = rows_for_descent(training, binned) if needs_rows else np.empty((0, 0))
         out_of_bag = self._predict_out_of_bag(forest, rows, training, plan)
         self._keep_names(table)
         self._keep_classes(training.classes)
