@@ -6,9 +6,9 @@ import itertools
 import threading
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,9 @@ NEEDS_DASK = "treewright.dask needs Dask; install it with pip install 'treewrigh
 # How often the client looks for lost workers while it waits, in seconds.
 PATIENCE = 0.2
 
+# How often the client looks for workers if there are none: half a minute.
+CHECKS_FOR_WORKERS = 150
+
 # How often a fit begins again after workers were lost.
 MOST_ATTEMPTS = 20
 
@@ -38,6 +41,8 @@ LOST = (
     "workers of the cluster were lost together with their part of the table, which cannot be computed again; "
     "give the table as files or as a Dask collection that is read from files"
 )
+GIVEN_UP = f"workers of the cluster were lost {MOST_ATTEMPTS} times during the fit, which was given up"
+FAILED = ("error", "cancelled", "lost")
 NO_WORKERS = "the cluster has no workers; start some, or wait until they have joined"
 
 
@@ -128,8 +133,7 @@ def gather(client: Any, futures: Sequence[Any]) -> list[Any]:
     """The results of futures, in order; lost data is an error in one sentence."""
     from distributed import CancelledError, KilledWorker
 
-    if not client.scheduler_info()["workers"]:
-        raise RuntimeError(NO_WORKERS)
+    threads_of(client)
     try:
         return list(client.gather(list(futures)))
     except (CancelledError, KilledWorker) as error:
@@ -186,34 +190,36 @@ class DaskCodes(CodesElsewhere):
     ) -> list[Any]:
         client = self.client
         parts, rows = self._between(0, self.shape[1])
-        table = client.submit(join_table, bins, parts, rows, pure=False)
-        work = client.scatter(grow, broadcast=True, hash=False)
         size = max(1, -(-len(trees) // (TASKS_PER_THREAD * max(sum(threads_of(client).values()), 1))))
         groups = [trees[first : first + size] for first in range(0, len(trees), size)]
-        futures = [client.submit(grow_group, work, table, group, pure=False) for group in groups]
-        size_of = {future.key: len(group) for future, group in zip(futures, groups, strict=True)}
-        with cancelled_on_error(client, futures):
-            for future in wait_for(client, futures):
-                tick(size_of[future.key])
-            return [tree for group in gather(client, futures) for tree in group]
+
+        def start(places: Sequence[int], sent: Any) -> list[Any]:
+            table = client.submit(join_table, bins, parts, rows, pure=False)
+            return [client.submit(grow_group, sent, table, groups[place], pure=False) for place in places]
+
+        def count(place: int) -> None:
+            tick(len(groups[place]))
+
+        return [tree for group in complete(client, grow, start, len(groups), count) for tree in group]
 
     def run(self, function: Callable[..., Any], tick: Callable[..., None]) -> Any:
         client = self.client
         parts, rows = self._between(0, self.shape[1])
-        codes = client.submit(join_codes, parts, rows, self.shape[0], pure=False)
         topic = f"treewright-{uuid.uuid4().hex}"
+
+        def start(places: Sequence[int], sent: Any) -> list[Any]:
+            codes = client.submit(join_codes, parts, rows, self.shape[0], pure=False)
+            return [client.submit(run_alone, sent, codes, topic, pure=False) for _ in places]
+
         with reports(client, topic, tick):
-            future = client.submit(run_alone, client.scatter(function, broadcast=True, hash=False), codes, topic)
-            with cancelled_on_error(client, [future]):
-                list(wait_for(client, [future]))
-                return gather(client, [future])[0]
+            return complete(client, function, start, 1, lambda place: None)[0]
 
     def boost(self, rows: Any, boost: Callable[..., Any], tick: Callable[..., None]) -> Any:
         for _ in range(MOST_ATTEMPTS):
             found = Gang(self, rows, boost, tick).run()
             if found is not None:
                 return found[0]
-        raise RuntimeError(f"workers of the cluster were lost {MOST_ATTEMPTS} times during the fit; it was given up")
+        raise RuntimeError(GIVEN_UP)
 
 
 def grow_group(grow: Callable[..., Any], table: BinnedTable, trees: Sequence[int]) -> Any:
@@ -227,35 +233,67 @@ def run_alone(function: Callable[..., Any], codes: np.ndarray, topic: str) -> An
 
 
 def threads_of(client: Any) -> dict[str, int]:
-    """The number of threads of each worker, by its address."""
-    workers = client.scheduler_info(n_workers=-1)["workers"]
-    return {address: int(facts["nthreads"]) for address, facts in sorted(workers.items())}
+    """The number of threads of each worker, by its address; an error if there is none for half a minute."""
+    for _ in range(CHECKS_FOR_WORKERS):
+        workers = client.scheduler_info(n_workers=-1)["workers"]
+        if workers:
+            return {address: int(facts["nthreads"]) for address, facts in sorted(workers.items())}
+        sleep(PATIENCE)
+    raise RuntimeError(NO_WORKERS)
 
 
-def wait_for(client: Any, futures: Sequence[Any]) -> Iterator[Any]:
-    """The futures as they are done; a cluster without workers is an error."""
-    from distributed import as_completed
+def complete(
+    client: Any,
+    work: Any,
+    start: Callable[[Sequence[int], Any], list[Any]],
+    n_tasks: int,
+    finished: Callable[[int], None],
+) -> list[Any]:
+    """The results of some tasks, in order; those that are not finished when a worker is lost begin again.
+
+    `start(places, sent)` submits the tasks of some places, where `sent` is the work on the cluster.
+    """
+    results: dict[int, Any] = {}
+    for _ in range(MOST_ATTEMPTS):
+        left = [place for place in range(n_tasks) if place not in results]
+        if not left:
+            return [results[place] for place in range(n_tasks)]
+        addresses = set(threads_of(client))
+        futures: dict[Any, int] = {}
+        try:
+            sent = client.scatter(work, broadcast=True, hash=False)
+            futures = dict(zip(start(left, sent), left, strict=True))
+            for future, value in results_until_lost(client, list(futures), addresses):
+                results[futures[future]] = value
+                finished(futures[future])
+        except OSError:  # a worker is lost; Dask's errors of communication are of this kind
+            pass
+        finally:
+            client.cancel(list(futures), force=True)
+    raise RuntimeError(GIVEN_UP)
+
+
+def results_until_lost(client: Any, futures: Sequence[Any], addresses: set[str]) -> Iterator[tuple[Any, Any]]:
+    """Futures with their results as they are done, until all are done or one of the workers is lost."""
+    waiting = list(futures)
+    while waiting:
+        wait_a_moment(waiting)
+        for future in [future for future in waiting if future.status == "finished"]:
+            yield future, gather(client, [future])[0]
+            waiting.remove(future)
+        failed = [future for future in waiting if future.status in FAILED]
+        raise_other_errors(failed)
+        if failed or (waiting and not addresses <= set(threads_of(client))):
+            return
+
+
+def wait_a_moment(futures: Sequence[Any]) -> None:
+    """Wait until one of the futures is done, but not for long."""
+    from distributed import CancelledError, wait
     from distributed.utils import TimeoutError as WaitedTooLong
 
-    waiting = set(futures)
-    while waiting:
-        try:
-            for future in as_completed(list(waiting), timeout=5.0):
-                waiting.discard(future)
-                yield future
-        except (WaitedTooLong, TimeoutError):
-            if not threads_of(client):
-                raise RuntimeError(NO_WORKERS) from None
-
-
-@contextmanager
-def cancelled_on_error(client: Any, futures: Sequence[Any]) -> Iterator[None]:
-    """Cancel work if it is interrupted or fails."""
-    try:
-        yield
-    except BaseException:
-        client.cancel(list(futures), force=True)
-        raise
+    with suppress(WaitedTooLong, TimeoutError, CancelledError):
+        wait(list(futures), timeout=PATIENCE, return_when="FIRST_COMPLETED")
 
 
 @contextmanager
@@ -301,31 +339,33 @@ class Gang:
         self.codes, self.client, self.tick = codes, codes.client, tick
         self.fit = uuid.uuid4().hex
         threads = threads_of(self.client)
-        if not threads:
-            raise RuntimeError(NO_WORKERS)
         places = [address for address, n_threads in threads.items() for _ in range(n_threads)]
         self.edges = edges_of_shares(len(rows), len(places))
         self.addresses = places[: len(self.edges) - 1]
         self.rows, self.boost = rows, boost
+        self.kept: list[Any] = []
 
     def run(self) -> tuple[Any] | None:
         """The result of the first member; None if a worker was lost."""
         from distributed import Semaphore
 
+        futures: list[Any] = []
         # Members of two fits that wait for each other's threads would wait for ever.
         with Semaphore(max_leases=1, name="treewright-fit"), reports(self.client, self.fit, self.tick):
-            self.client.run(add_handler)
-            futures = self._start()
             try:
+                self.client.run(add_handler)
+                futures += self._start()
                 return self._watch(futures)
-            except BaseException:
+            except OSError:  # a worker is lost
+                return None
+            finally:
                 self._stop(futures)
-                raise
 
     def _start(self) -> list[Any]:
         client, n_rows = self.client, len(self.rows)
         work = client.scatter(self.boost, broadcast=True, hash=False)
         futures = []
+        self.kept = [work]  # data is removed from the workers when the client forgets it
         for rank, address in enumerate(self.addresses):
             first, last = self.edges[rank], self.edges[rank + 1]
             parts, places = self.codes._between(first, last)
@@ -333,33 +373,22 @@ class Gang:
             codes = client.submit(join_codes, parts, places, self.codes.shape[0], **here)
             own = self.rows.between(first, last, np.empty((0, 0), np.uint8), None)
             rows = client.scatter(own, workers=[address], hash=False)
+            self.kept += [codes, rows]
             member = (self.fit, rank, self.addresses, first, n_rows)
             futures.append(client.submit(run_member, work, rows, codes, member, **here, retries=0))
         return futures
 
     def _watch(self, futures: list[Any]) -> tuple[Any] | None:
         """Wait for the members; None if one is lost."""
-        from distributed import wait
-        from distributed.utils import TimeoutError as WaitedTooLong
-
-        while True:
-            try:
-                done = wait(futures, timeout=PATIENCE, return_when="FIRST_COMPLETED").done
-            except (WaitedTooLong, TimeoutError):
-                done = set()
-            failed = [future for future in done if future.status in ("error", "cancelled", "lost")]
-            if failed or not set(self.addresses) <= set(threads_of(self.client)):
-                self._stop(futures)
-                raise_other_errors(failed)
-                return None
-            if futures[0].status == "finished":
-                found = gather(self.client, [futures[0]])[0]
-                return (found,)
+        for future, value in results_until_lost(self.client, futures, set(self.addresses)):
+            if future is futures[0]:
+                return (value,)
+        return None
 
     def _stop(self, futures: list[Any]) -> None:
         """End the members, wherever they wait."""
-        remaining = [address for address in threads_of(self.client) if address in self.addresses]
-        if remaining:
+        with suppress(OSError, RuntimeError):
+            remaining = [address for address in threads_of(self.client) if address in self.addresses]
             self.client.run(stop_fit, self.fit, workers=remaining, on_error="ignore")
         self.client.cancel(futures, force=True)
 

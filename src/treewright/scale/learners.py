@@ -108,6 +108,11 @@ class OnCluster:
             given = {name: _compute(value) for name, value in more.items()}
             return super().fit(table, open_target(client, y), open_target(client, sample_weight), **given)  # type: ignore[misc]
 
+    @classmethod
+    def _get_param_names(cls) -> list[str]:
+        # A client is a connection, which can be neither copied nor kept with the parameters.
+        return list(cls._local._get_param_names())  # type: ignore[attr-defined]
+
     def to_local(self) -> Any:
         """The same model as an ordinary estimator, which needs no cluster and can be saved."""
         local = copy(self)
@@ -190,13 +195,9 @@ def on_cluster(local: type, *, of_classes: bool) -> type:
         self.client = client
 
     own = inspect.signature(local.__init__)  # type: ignore[misc]
-    named = [parameter for name, parameter in own.parameters.items() if name != "self"]
-    start.__signature__ = own.replace(  # type: ignore[attr-defined]
-        parameters=[
-            own.parameters["self"],
-            *named,
-        ]
-    )
+    client = inspect.Parameter("client", inspect.Parameter.KEYWORD_ONLY, default=None)
+    start.__signature__ = own.replace(parameters=[*own.parameters.values(), client])  # type: ignore[attr-defined]
+    start.__name__ = "__init__"
     documented = f"""{local.__name__} on a Dask cluster.
 
     The parameters are those of `treewright.{local.__name__}`. The fitted model is the same to the bit.

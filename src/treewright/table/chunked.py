@@ -74,9 +74,7 @@ class ChunkedTable(ABC):
         """
         whole = self.allocate((n_columns, int(np.sum(lengths))), np.uint8)
         ends = np.cumsum(lengths)
-        for part, first, last in zip(
-            self.map_chunks(function, *arguments), ends - lengths, ends, strict=True
-        ):
+        for part, first, last in zip(self.map_chunks(function, *arguments), ends - lengths, ends, strict=True):
             whole[:, first:last] = part
         return whole
 

@@ -100,6 +100,7 @@ CASES: dict[str, dict[str, Any]] = {
     "best": {},
     "level": {"growth": "level"},
     "oblivious": {"growth": "oblivious", "max_depth": 5},
+    "oblivious with few columns": {"growth": "oblivious", "max_depth": 4, "node_share": 0.5, "level_share": 0.8},
     "many leaves": {"max_leaf_nodes": 150, "min_samples_leaf": 5},
     "few columns": {"node_share": 0.5},
     "few columns of a level": {"level_share": 0.5},

@@ -51,7 +51,7 @@ from treewright.runtime.draws import GOLDEN
 from treewright.runtime.forms import Run
 
 # The share of the splits that a tree may still have, of which leaves are divided before their turn.
-DIVIDED_EARLY = 0.5
+DIVIDED_EARLY = 0.75
 
 # Leaves beyond those of the tree that may be divided in vain, relative to its number of leaves.
 MORE_RECORDS = 2
@@ -251,10 +251,11 @@ class WorkerTree:
         # The columns of a node may be drawn by its number, which is known only when it is its turn.
         one_by_one = self.settings.node_share < 1.0
         most = 1 if one_by_one else max(1, round(DIVIDED_EARLY * n_left))
-        most = min(most, self.booster.n_records - self.n_records)
+        # Records are reserved for all splits that the tree may still have.
+        most = min(most, 1 + max(self.booster.n_records - self.n_records - n_left, 0))
         for _ in range(n_left):
             place = best_place(known, by_level)
-            if place < 0 or len(found) >= max(most, 1):
+            if place < 0 or len(found) >= most:
                 break
             chosen = known.pop(place)
             if chosen.first is None or chosen.second is None:
@@ -279,7 +280,10 @@ class WorkerTree:
             one.first, one.second = Candidate(self.local, one.record), Candidate(self.local, second)
 
     def divide(self, records: Sequence[int], node: int) -> list[int]:
-        """Divide leaves by their best splits; returns the record of each second child, -1 where a side is too small."""
+        """Divide leaves by their best splits; returns the record of each second child, -1 where a side is too small.
+
+        `node` is the number of the first child of the first division.
+        """
         booster, shared, local = self.booster, self.shared, self.local
         leaves = np.array(records, np.int64)
         sums = local.leaves[leaves]
@@ -294,7 +298,7 @@ class WorkerTree:
         counts = np.ascontiguousarray(total[:, 0])
         is_large = np.minimum(counts, sums[:, N_ROWS] - counts) >= self.settings.min_rows
         seconds = np.where(is_large, self.n_records + np.cumsum(is_large) - 1, -1)
-        nodes = np.full(len(leaves), node, np.int64)
+        nodes = node + 2 * (np.cumsum(is_large) - 1)
         self.run(
             add_leaves,
             booster.table,
@@ -330,7 +334,7 @@ class WorkerTree:
             column = local.leaves[0, COLUMN]
             local.column_gains[column] += gain
             kept = [(local.leaves[k, :N_PROPOSAL].copy(), local.sets[k].copy()) for k in range(len(leaves))]
-            seconds = self.divide(range(len(leaves)), 1)
+            seconds = self.divide(range(len(leaves)), 2 * len(splits) + 1)
             for record, (second, (split, codes)) in enumerate(zip(seconds, kept, strict=True)):
                 if second < 0:
                     local.live_groups[record] &= booster.table.groups[:, column]

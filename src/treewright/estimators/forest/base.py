@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from treewright.engines.forest.engine import bag_of_tree
 from treewright.encoding.bins import BinnedTable
 from treewright.encoding.chunks import is_here
+from treewright.engines.forest.engine import bag_of_tree
 from treewright.estimators.base import (
     ClassPredictions,
     CountedEnsemble,
