@@ -158,7 +158,7 @@ class DaskCodes(CodesElsewhere):
         self,
         client: Any,
         parts: Sequence[Any],
-        lengths: Sequence[int],
+        lengths: Sequence[int] | np.ndarray,
         n_columns: int,
         rows: np.ndarray | None = None,
     ) -> None:

@@ -85,7 +85,7 @@ class WorkerExchange:
         from distributed import get_worker
 
         self.fit, self.rank, self.addresses = fit, rank, list(addresses)
-        self.worker = get_worker()
+        self.worker: Any = get_worker()
         self.step = 0
         self.sent_bytes = 0
         self.n_steps = 0

@@ -131,7 +131,7 @@ class OnCluster:
         return predict_blocks(local, X, method) if hasattr(X, "chunks") else predict_partitions(local, X, method)
 
     def __getstate__(self) -> dict[str, Any]:
-        state = dict(super().__getstate__())  # type: ignore[misc]
+        state: dict[str, Any] = dict(super().__getstate__())  # type: ignore[call-overload]
         state.pop("client", None)
         return state
 

@@ -227,7 +227,8 @@ class WorkerTree:
         """Divide leaves in the order of their gains; returns the splits in this order, and the leaves."""
         if self.settings.max_leaves > 1:
             self.search([0])
-        leaves, splits = [Candidate(self.local, 0)], []
+        leaves = [Candidate(self.local, 0)]
+        splits: list[Candidate] = []
         by_level, most = bool(self.settings.by_level), self.settings.max_leaves
         while len(leaves) < most:
             place = best_place(leaves, by_level)
@@ -323,7 +324,8 @@ class WorkerTree:
     def divide_levels(self) -> tuple[list[Candidate], list[Candidate]]:
         """Divide all leaves of a level by one test, level by level; returns the splits in order, and the leaves."""
         booster, shared, local = self.booster, self.shared, self.local
-        leaves, splits = [Candidate(local, 0)], []
+        leaves = [Candidate(local, 0)]
+        splits: list[Candidate] = []
         for level in range(min(self.settings.max_depth, 62)):
             with np.errstate(over="ignore"):
                 seed = self.seed + GOLDEN * np.uint64(level)

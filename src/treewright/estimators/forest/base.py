@@ -81,9 +81,8 @@ def rows_for_descent(training: Training, table: BinnedTable | None) -> np.ndarra
     """The training rows in the form in which they descend through the trees."""
     if table is None:
         return np.asarray(training.values)
-    if is_here(table.codes):
-        return table.codes_by_row
-    return BinnedTable(table.bins, table.codes.gather()).codes_by_row
+    codes: Any = table.codes
+    return table.codes_by_row if is_here(codes) else BinnedTable(table.bins, codes.gather()).codes_by_row
 
 
 class ForestLearner(TakesCallbacks, CountedEnsemble, TableLearner):

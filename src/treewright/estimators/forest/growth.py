@@ -147,12 +147,13 @@ class ShapeTrial:
 def sample_rows(training: Training, table: BinnedTable, seed: int) -> tuple[Training, BinnedTable]:
     """The rows to try shapes on, in order: all, or a random sample of a large table."""
     n_rows = len(training.y)
+    codes: Any = table.codes
     if n_rows <= MOST_ROWS_TO_TRY:
-        return training, table if is_here(table.codes) else BinnedTable(table.bins, table.codes.gather())
+        return training, table if is_here(codes) else BinnedTable(table.bins, codes.gather())
     random = np.random.default_rng([seed & 0xFFFFFFFF, TRIAL_STREAM])
     rows = np.sort(random.choice(n_rows, MOST_ROWS_TO_TRY, replace=False))
-    codes = np.ascontiguousarray(table.codes[:, rows]) if is_here(table.codes) else table.codes.take(rows).gather()
-    return training.rows(rows), BinnedTable(table.bins, codes)
+    taken = np.ascontiguousarray(codes[:, rows]) if is_here(codes) else codes.take(rows).gather()
+    return training.rows(rows), BinnedTable(table.bins, taken)
 
 
 def losses_of(predictions: list[np.ndarray], training: Training) -> np.ndarray:
@@ -249,10 +250,11 @@ def grow_on_bins(
     pays = recipe.adjusts and not plan.random_cuts
     adjusted = has_many_categories(training.columns, training.values) if pays else np.zeros(n_columns, dtype=bool)
     work = ForestWork(goal, forest_recipe, plan, adjusted)
-    if is_here(table.codes):
+    codes: Any = table.codes
+    if is_here(codes):
         grown = work.grow(table, trees, tick)
     else:
-        grown = table.codes.grow_trees(table.bins, work.alone().grow, trees, tick)
+        grown = codes.grow_trees(table.bins, work.alone().grow, trees, tick)
     return Forest.of(training.columns, training.target, criterion, table.bins, grown)
 
 
