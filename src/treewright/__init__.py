@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from treewright.insight.importances import permutation_importance
     from treewright.insight.shapley import ShapValues, shap_values
     from treewright.insight.task import infer_task
+    from treewright.scale.scan import Scan, scan
     from treewright.ship import ModelFileError, describe_file, load, save
     from treewright.ship.exports import export
     from treewright.ship.imports import import_model
@@ -105,6 +106,7 @@ __all__ = [
     "RandomTreeClassifier",
     "RandomTreeRegressor",
     "RowExplanation",
+    "Scan",
     "ShapValues",
     "StackingClassifier",
     "StackingRegressor",
@@ -137,6 +139,7 @@ __all__ = [
     "read_table",
     "report",
     "save",
+    "scan",
     "shap_values",
     "show",
     "summarise_columns",
@@ -175,6 +178,7 @@ _MODULES = {
     "RandomTreeClassifier": "treewright.estimators.single",
     "RandomTreeRegressor": "treewright.estimators.single",
     "RowExplanation": "treewright.show.explanation",
+    "Scan": "treewright.scale.scan",
     "ShapValues": "treewright.insight.shapley",
     "StackingClassifier": "treewright.estimators.meta",
     "StackingRegressor": "treewright.estimators.meta",
@@ -203,6 +207,7 @@ _MODULES = {
     "prune": "treewright.estimators.single.pruning",
     "read_table": "treewright.table",
     "save": "treewright.ship",
+    "scan": "treewright.scale.scan",
     "report": "treewright.show.report",
     "shap_values": "treewright.insight.shapley",
     "summarise_columns": "treewright.insight.columns",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,17 +14,18 @@ from treewright.runtime.forms import Run
 from treewright.runtime.kernels import entry, kernel
 from treewright.runtime.signatures import Bytes, Bytes2, Flags, Input, Reals, Reals2, Wholes
 from treewright.runtime.threads import run_parallel
+from treewright.table.chunked import MAX_SAMPLE, sample_of
 from treewright.table.column import Column
 
 # The code of a missing value in every column. The codes of a column are from 0 to 254 at most.
 MISSING_CODE = np.uint8(255)
 MAX_CODES = 255
 
-# The size of the sample that determines the bins of a larger table. A bin then has about 200 rows of it.
-MAX_SAMPLE = 50_000
-
 # Rows of a C-ordered table that are transposed at a time.
 ROWS_TURNED = 2048
+
+# Rows of the codes that are transposed at a time.
+ROWS_TRANSPOSED = 1 << 16
 
 # Rows whose extremes are computed together, while they are in the cache.
 ROWS_FOR_ENDS = 4096
@@ -46,11 +47,16 @@ class BinnedTable:
 
     bins: Bins
     codes: np.ndarray  # uint8[column, row]
+    allocate: Callable[..., np.ndarray] = np.empty  # makes arrays of the size of the codes
 
     @cached_property
     def codes_by_row(self) -> np.ndarray:
         """Return the codes with one line per row, as the descent through trees needs them."""
-        return np.ascontiguousarray(self.codes.T)
+        n_columns, n_rows = self.codes.shape
+        by_row = self.allocate((n_rows, n_columns), np.uint8)
+        for first in range(0, n_rows, ROWS_TRANSPOSED):
+            by_row[first : first + ROWS_TRANSPOSED] = self.codes[:, first : first + ROWS_TRANSPOSED].T
+        return by_row
 
 
 def bin_table(run: Run, columns: Sequence[Column], values: np.ndarray, n_bins: int, n_threads: int) -> BinnedTable:
@@ -64,7 +70,7 @@ def can_be_binned(columns: Sequence[Column]) -> bool:
     return len(columns) < 1 << 16 and all(len(column.categories) <= MAX_CODES for column in columns)
 
 
-def place_bins(columns: Sequence[Column], values: np.ndarray, n_bins: int, n_threads: int) -> Bins:
+def place_bins(columns: Sequence[Column], values: Any, n_bins: int, n_threads: int) -> Bins:
     """Choose the encoding of all columns of a table."""
     sample = _sample(values, n_threads)
 
@@ -87,25 +93,33 @@ def place_bins(columns: Sequence[Column], values: np.ndarray, n_bins: int, n_thr
     )
 
 
-def _sample(values: np.ndarray, n_threads: int) -> np.ndarray:
+def _sample(values: Any, n_threads: int) -> np.ndarray:
     """Return the rows that determine the bins.
 
     They include the extremes of each column, so that both values of a column with one common and one rare value are
     always distinguished.
     """
-    if len(values) <= MAX_SAMPLE:
+    if isinstance(values, np.ndarray) and len(values) <= MAX_SAMPLE:
         return values
+    if not isinstance(values, np.ndarray):  # in chunks
+        sample, ends = values.sample()
+        return sample if len(values) <= MAX_SAMPLE else np.vstack([sample, *_ends_of(ends)])
 
     def find_ends(first: int) -> np.ndarray:
         block = values[first : first + ROWS_FOR_ENDS]
         return np.stack([np.fmin.reduce(block, axis=0), np.fmax.reduce(block, axis=0)])
 
-    ends = np.stack(run_parallel(find_ends, range(0, len(values), ROWS_FOR_ENDS), n_threads))
-    drawn = values[np.random.default_rng(0).integers(0, len(values), MAX_SAMPLE)]
+    ends = np.concatenate(run_parallel(find_ends, range(0, len(values), ROWS_FOR_ENDS), n_threads))
+    drawn = values[sample_of(len(values))]
     sample = np.empty((len(drawn) + 2, values.shape[1]), drawn.dtype, order="F")
     sample[:-2] = drawn
-    sample[-2], sample[-1] = np.fmin.reduce(ends[:, 0]), np.fmax.reduce(ends[:, 1])
+    sample[-2:] = _ends_of(ends)
     return sample
+
+
+def _ends_of(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the least and the largest value of each column."""
+    return np.fmin.reduce(rows), np.fmax.reduce(rows)
 
 
 def place_cuts(numbers: np.ndarray, n_bins: int, exact: bool) -> tuple[np.ndarray, np.ndarray]:

@@ -17,10 +17,13 @@ common ones first, and all others share one code.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from treewright.encoding.bins import MAX_CODES
+from treewright.encoding.chunks import AssembledValues
+from treewright.table.chunked import ChunkedValues
 from treewright.table.column import Column, Kind
 
 # A column is target encoded if a byte cannot hold its categories, or if it has this many categories with fewer than
@@ -74,8 +77,16 @@ class TargetEncoding:
             encoded[place] = means_of_other_folds(lines[place], numbers, weights, len(known), fold)
         return replace(self, means=means), self._assemble(values, lines, encoded)
 
-    def _assemble(self, values: np.ndarray, lines: dict[int, np.ndarray], encoded: dict[int, np.ndarray]) -> np.ndarray:
+    def _assemble_chunk(self, values: np.ndarray, encoded: dict[int, np.ndarray]) -> np.ndarray:
+        return self._assemble(values, self._lines(values), encoded)
+
+    def _assemble(self, values: Any, lines: dict[int, np.ndarray], encoded: dict[int, np.ndarray]) -> Any:
         """Assemble the table for the trees: means, copies, and unchanged columns."""
+        if isinstance(values, ChunkedValues):
+            edges = np.cumsum(values.lengths)[:-1]
+            parts = {place: np.split(means, edges) for place, means in encoded.items()}
+            by_chunk = [{place: parts[place][chunk] for place in parts} for chunk in range(len(values.lengths))]
+            return AssembledValues(values, self._assemble_chunk, by_chunk, len(self.columns))
         seen = np.empty((len(values), len(self.columns)), order="F")
         for at, column in enumerate(self.columns):
             place = self.origin[at]

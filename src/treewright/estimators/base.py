@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from treewright.estimators.chunks import by_chunks
 from treewright.estimators.equivalents import NamesExplained
 from treewright.estimators.missing_values import refuse_missing, refuse_unseen
 from treewright.estimators.parameters import is_text
@@ -27,9 +28,10 @@ from treewright.table import (
     split_target,
     target_name,
 )
+from treewright.table.chunked import ChunkedTable
 from treewright.table.column import Column
 from treewright.table.identifiers import warn_of_identifiers
-from treewright.table.sparse import SparseValues, in_full
+from treewright.table.sparse import in_full
 from treewright.tree import Target
 
 # Class labels are two bytes each in the engine.
@@ -41,7 +43,7 @@ class Training:
     """The training rows with a positive weight, and their target as labels or numbers."""
 
     columns: tuple[Column, ...]
-    values: Any  # float64[row, column], or SparseValues where a learner keeps them
+    values: Any  # float64[row, column], or SparseValues or ChunkedValues where a learner keeps them
     target: Target
     classes: Any  # in the user's own type, empty for numbers; of several targets a list
     y: np.ndarray  # class labels (uint16), or numbers (float64); of several targets a line of entries per row
@@ -55,18 +57,18 @@ class Training:
         return self.values if self.whole is None else self.whole
 
     @property
-    def is_sparse(self) -> bool:
-        return isinstance(self.values, SparseValues)
+    def is_dense(self) -> bool:
+        return isinstance(self.values, np.ndarray)
 
     def in_full(self) -> Training:
-        """The same rows with values that are not sparse."""
-        return replace(self, values=in_full(self.values)) if self.is_sparse else self
+        """The same rows with values that are one matrix in memory."""
+        return self if self.is_dense else replace(self, values=in_full(self.values))
 
     def rows(self, taken: np.ndarray) -> Training:
         """Some of the rows, with the same columns and classes."""
         return replace(
             self,
-            values=self.values[taken] if self.is_sparse else np.asfortranarray(self.values[taken]),
+            values=np.asfortranarray(self.values[taken]) if self.is_dense else self.values[taken],
             y=self.y[taken],
             weights=self.weights[taken],
             whole=self.table,
@@ -140,6 +142,8 @@ class TableLearner(NamesExplained, BaseEstimator):
         return tags
 
     def _read_table(self, X: Any) -> Table:
+        if isinstance(X, ChunkedTable):
+            return X.read(self.categorical_features, self.numeric_features)
         return read_frame(
             X,
             categorical_features=self.categorical_features,
@@ -216,6 +220,7 @@ class ClassPredictions(ClassifierMixin):
 
     _takes_several: ClassVar[bool] = False
 
+    @by_chunks
     def predict(self, X: Any) -> np.ndarray:
         """The class of each row: the most likely one, or the one with the least expected cost."""
         predictions = self._predictions(X)
@@ -227,6 +232,7 @@ class ClassPredictions(ClassifierMixin):
         """The predicted labels: the class with the highest probability, the first of equals."""
         return np.asarray(shares.argmax(axis=1))
 
+    @by_chunks
     def predict_proba(self, X: Any) -> Any:
         """The probability of each class for each row, in the order of `classes_`; of several targets a list."""
         predictions = self._predictions(X)
@@ -302,6 +308,7 @@ class NumberPredictions(RegressorMixin):
 
     _takes_several: ClassVar[bool] = False
 
+    @by_chunks
     def predict(self, X: Any) -> np.ndarray:
         """The predicted number of each row; of several targets a column each."""
         predictions = self._predictions(X)

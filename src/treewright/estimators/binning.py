@@ -1,4 +1,4 @@
-"""Tables in bytes from values that may be sparse: a few columns at a time are dense numbers."""
+"""Tables in bytes from values that may be sparse or in chunks."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from treewright.encoding.bins import BinnedTable, Bins, bin_table, code_rows
+from treewright.encoding.chunks import bin_chunks, code_chunks, is_chunked
 from treewright.runtime.forms import Run
 from treewright.table.column import Column
 from treewright.table.sparse import SparseValues
@@ -18,6 +19,8 @@ DENSE_CELLS = 1 << 22
 
 def bin_values(run: Run, columns: Sequence[Column], values: Any, n_bins: int, n_threads: int) -> BinnedTable:
     """The bins of all columns of a table, and its rows in bytes; the bins do not depend on how values are stored."""
+    if is_chunked(values):
+        return bin_chunks(columns, values, n_bins, n_threads)
     if not isinstance(values, SparseValues):
         return bin_table(run, columns, values, n_bins, n_threads)
     codes = np.empty((len(columns), len(values)), np.uint8)
@@ -31,6 +34,8 @@ def bin_values(run: Run, columns: Sequence[Column], values: Any, n_bins: int, n_
 
 def code_columns(run: Run, bins: Bins, values: Any, n_threads: int) -> np.ndarray:
     """The rows of a table in bytes, with one line per column."""
+    if is_chunked(values):
+        return code_chunks(bins, values)
     if not isinstance(values, SparseValues):
         return code_rows(run, bins, values, n_threads, by_column=True)
     codes = np.empty((values.shape[1], len(values)), np.uint8)

@@ -12,7 +12,6 @@ from treewright.estimators.parameters import Plan
 from treewright.table import read_frame
 from treewright.table.categories import some
 from treewright.table.column import Column, Kind
-from treewright.table.sparse import SparseValues
 from treewright.tree import Target
 from treewright.tree.imputation import Imputation, predict_missing
 
@@ -32,8 +31,8 @@ LEAST_ROWS_OF_MODEL = 5
 
 def refuse_missing(columns: Sequence[Column], values: Any) -> None:
     """Raise an error that names the columns with missing values and their number."""
-    is_sparse = isinstance(values, SparseValues)
-    counts = values.count_missing() if is_sparse else np.count_nonzero(np.isnan(values), axis=0)
+    is_dense = isinstance(values, np.ndarray)
+    counts = np.count_nonzero(np.isnan(values), axis=0) if is_dense else values.count_missing()
     if counts.any():
         found = [f"{columns[place].name!r} ({counts[place]})" for place in np.flatnonzero(counts).tolist()]
         listed = ", ".join(found[:8]) + (f" and {len(found) - 8} more" if len(found) > 8 else "")

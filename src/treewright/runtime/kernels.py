@@ -18,8 +18,21 @@ from typing import Any
 PACKAGE = Path(__file__).parent.parent
 KERNEL_PACKAGES = ("runtime", "encoding", "engines", "tree/pruning")
 WITHOUT_KERNELS = {
-    f"runtime/{name}.py"
-    for name in ("code_cache", "cpu_quota", "forms", "interrupts", "library", "progress", "threads", "user_functions")
+    *(
+        f"runtime/{name}.py"
+        for name in (
+            "code_cache",
+            "cpu_quota",
+            "forms",
+            "interrupts",
+            "library",
+            "progress",
+            "threads",
+            "user_functions",
+        )
+    ),
+    "encoding/chunks.py",
+    "engines/boosting/worker_engine.py",
 }
 
 roles: dict[Callable[..., Any], str] = {}

@@ -122,6 +122,12 @@ def describe_file(source: Any) -> dict[str, Any]:
     return {key: value for key, value in _read_description(metadata).items() if key != "model"}
 
 
+def _time_of_saving() -> datetime:
+    """Now, or the time that SOURCE_DATE_EPOCH sets, so that equal models have equal files."""
+    given = os.environ.get("SOURCE_DATE_EPOCH", "")
+    return datetime.fromtimestamp(int(given), UTC) if given.isdigit() else datetime.now(UTC)
+
+
 def _described(model: Any) -> tuple[dict[str, np.ndarray], dict[str, str]]:
     """The arrays and the texts of a file."""
     name = name_of(object_classes(), model)
@@ -133,7 +139,7 @@ def _described(model: Any) -> tuple[dict[str, np.ndarray], dict[str, str]]:
         "format": FORMAT,
         "version": VERSION,
         "library": version("treewright"),
-        "saved": datetime.now(UTC).isoformat(timespec="seconds"),
+        "saved": _time_of_saving().isoformat(timespec="seconds"),
         "learner": name,
         "parameters": {key: _brief(value) for key, value in model.get_params(deep=False).items()},
         "columns": _schema(model),

@@ -97,7 +97,8 @@ class Writer:
             state = value.__getstate__() if hasattr(type(value), "__getstate__") else vars(value)
             state = dict(state or {}) if not isinstance(value, list) else dict(vars(value))
             state.pop("_sklearn_version", None)
-            written = {KEY: "object", "class": name, "state": {key: self.write(item) for key, item in state.items()}}
+            # In the order of their names, so that the file does not depend on the order in which they were set.
+            written = {KEY: "object", "class": name, "state": {key: self.write(state[key]) for key in sorted(state)}}
             return {**written, "items": [self.write(item) for item in value]} if isinstance(value, list) else written
         if callable(value) and not isinstance(value, BaseEstimator | type):
             return {KEY: "function", "name": getattr(value, "__name__", type(value).__name__)}

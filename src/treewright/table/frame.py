@@ -77,7 +77,7 @@ def read_frame(
            [nan, 2. ]])
     """
     source = open_source(X)
-    wanted = _declared_kinds(source, categorical_features, numeric_features)
+    wanted = declared_kinds(source.names, categorical_features, numeric_features)
     if source.matrix is not None and Kind.CATEGORICAL not in wanted:
         columns = tuple(Column(name, Kind.NUMERIC) for name in source.names)
         is_real = source.matrix.dtype in (np.float64, np.float32)
@@ -92,15 +92,15 @@ def read_frame(
     read = []
     for place, kind in enumerate(wanted):
         column, values[:, place] = as_kind(source.read(place, kind), kind)
-        read.append(column if kind or not _is_empty(values[:, place]) else _column_of_nothing(column))
+        read.append(column if kind or not is_empty(values[:, place]) else column_of_nothing(column))
     return Table(tuple(read), values, source.named)
 
 
-def _is_empty(values: np.ndarray) -> bool:
+def is_empty(values: np.ndarray) -> bool:
     return bool(np.isnan(values[0]) and np.isnan(values).all())
 
 
-def _column_of_nothing(column: Column) -> Column:
+def column_of_nothing(column: Column) -> Column:
     """A column without any value: a tree cannot split on it, so new rows may have any type there."""
     return replace(column, unit=Unit.UNKNOWN) if column.is_numeric else column
 
@@ -148,7 +148,7 @@ def read_like(
         return _in_rows(source.matrix)
     if source.sparse is not None and keep_sparse and all(column.is_plain for column in columns):
         return source.sparse
-    parsed = _chosen("numeric_features", numeric_features, tuple(column.name for column in columns))
+    parsed = chosen_columns("numeric_features", numeric_features, tuple(column.name for column in columns))
     values = np.empty((source.n_rows, len(columns)))
     for j, (column, place) in enumerate(zip(columns, places, strict=True)):
         wanted = Kind.NUMERIC if j in parsed else None if column.is_numeric else Kind.CATEGORICAL
@@ -204,17 +204,16 @@ def _places(source: Source, columns: tuple[Column, ...], *, named: bool, learner
     return range(len(columns))
 
 
-def _declared_kinds(source: Source, categorical: ColumnList, numeric: ColumnList) -> list[Kind | None]:
+def declared_kinds(names: tuple[str, ...], categorical: ColumnList, numeric: ColumnList) -> list[Kind | None]:
     """The kind that the user declared for each column, None where the type decides."""
-    as_categories = _chosen("categorical_features", categorical, source.names)
-    as_numbers = _chosen("numeric_features", numeric, source.names)
+    as_categories = chosen_columns("categorical_features", categorical, names)
+    as_numbers = chosen_columns("numeric_features", numeric, names)
     both = sorted(as_categories & as_numbers)
     if both:
         raise ValueError(
-            f"column {source.names[both[0]]!r} is in categorical_features and in numeric_features; "
-            "declare it in one of them"
+            f"column {names[both[0]]!r} is in categorical_features and in numeric_features; declare it in one of them"
         )
-    kinds: list[Kind | None] = [None] * len(source.names)
+    kinds: list[Kind | None] = [None] * len(names)
     for place in as_categories:
         kinds[place] = Kind.CATEGORICAL
     for place in as_numbers:
@@ -222,7 +221,7 @@ def _declared_kinds(source: Source, categorical: ColumnList, numeric: ColumnList
     return kinds
 
 
-def _chosen(option: str, chosen: ColumnList, names: tuple[str, ...]) -> set[int]:
+def chosen_columns(option: str, chosen: ColumnList, names: tuple[str, ...]) -> set[int]:
     """The positions of the columns that an option names."""
     if chosen is None:
         return set()

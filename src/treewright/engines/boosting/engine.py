@@ -97,13 +97,15 @@ class Booster:
         recipe: BoostRecipe,
         n_outputs: int = 1,
         n_threads: int,
+        allocate: Callable[..., np.ndarray] = np.empty,
+        n_rows_in_all: int | None = None,
     ) -> None:
         self.run = run
         self.n_columns, self.n_rows = codes.shape
         self.n_blocks = -(-self.n_columns // 8)
         self.table = BoostTable(
             columns=codes,
-            words=_pack(run, codes, n_threads),
+            words=_pack(run, codes, n_threads, allocate),
             is_number=bins.is_number,
             n_codes=bins.n_codes,
             start=np.cumsum(np.append(0, bins.n_codes + 1)),
@@ -112,7 +114,8 @@ class Booster:
         )
         enough = run is compiled and codes.size >= MIN_CODES_FOR_THREADS
         self.n_threads = n_threads if enough else 1
-        self.max_leaf_nodes = min(recipe.most_leaves, self.n_rows)
+        self.max_leaf_nodes = min(recipe.most_leaves, self.n_rows if n_rows_in_all is None else n_rows_in_all)
+        self.n_records = self.records_for(self.max_leaf_nodes)
         # The search of an oblivious tree needs the histograms of all its leaves.
         self.all_histograms = recipe.growth == "oblivious"
         self.outputs_at_once = self.outputs_open(n_outputs)
@@ -128,6 +131,10 @@ class Booster:
         """Return the number of trees of a round that are opened together."""
         bytes_of_one = 8 * self.n_rows + self.n_threads * self.n_blocks * 8 * 256 * 8
         return int(np.clip(MOST_OPEN_BYTES // bytes_of_one, 1, n_outputs))
+
+    def records_for(self, n_leaves: int) -> int:
+        """Return the number of leaves that are recorded while a tree is grown."""
+        return n_leaves
 
     def close(self) -> None:
         if self.workers is not None:
@@ -280,7 +287,7 @@ class Booster:
         )
 
     def _make_local(self, n_rows: int) -> ThreadState:
-        n_leaves, n_columns = self.max_leaf_nodes, self.n_columns
+        n_leaves, n_records, n_columns = self.max_leaf_nodes, self.n_records, self.n_columns
         has_sets = not self.table.is_number.all()
         return ThreadState(
             given=np.empty(0, np.uint32),
@@ -290,10 +297,10 @@ class Booster:
             near_words=np.empty(self.n_blocks * CHUNK, np.uint64),
             near_turn=np.empty((2, TURN)),
             near_packed=np.empty(TURN, np.int64),
-            leaves=np.empty((n_leaves, N_KEPT), np.int64),
-            bounds=np.empty((n_leaves, 3)),
-            sets=np.zeros((n_leaves, 4), np.uint64),
-            live_groups=np.ones((n_leaves, len(self.table.groups)), bool),
+            leaves=np.empty((n_records, N_KEPT), np.int64),
+            bounds=np.empty((n_records, 3)),
+            sets=np.zeros((n_records, 4), np.uint64),
+            live_groups=np.ones((n_records, len(self.table.groups)), bool),
             masks=np.ones((2, n_columns), bool),
             order=np.empty(n_columns, np.int64),
             state=np.empty(1, np.uint64),
@@ -330,10 +337,10 @@ class Booster:
         )
 
 
-def _pack(run: Run, codes: np.ndarray, n_threads: int) -> np.ndarray:
+def _pack(run: Run, codes: np.ndarray, n_threads: int, allocate: Callable[..., np.ndarray]) -> np.ndarray:
     """Pack the codes of eight columns into one word, row by row."""
     n_columns, n_rows = codes.shape
-    words = np.empty(n_rows * -(-n_columns // 8), np.uint64)
+    words = allocate((n_rows * -(-n_columns // 8),), np.uint64)
     size = 1 << 13
     run_parallel(
         lambda first: run(pack_codes)(codes, first, min(first + size, n_rows), words),

@@ -115,10 +115,18 @@ def clear_turns(sums, thread, n_threads):
 @kernel
 def round_gradients(shared, local, settings, layouts, tree, seed, thread, n_threads, locks):
     """Round the gradients and hessians of the thread's rows, on a scale on which no sum can overflow."""
-    gradients, hessians, sums = shared.gradients[tree], shared.hessians[tree], shared.turn_sums
+    sums = shared.turn_sums
     clear_turns(sums, thread, n_threads)
-    measure_turns(gradients, hessians, local, sums)
+    measure_turns(shared.gradients[tree], shared.hessians[tree], local, sums)
     wait(shared.barrier, thread, n_threads, locks)
+    round_on_scale(shared, local, settings, layouts, tree, seed, sums, thread)
+    wait(shared.barrier, thread, n_threads, locks)
+
+
+@kernel
+def round_on_scale(shared, local, settings, layouts, tree, seed, sums, thread):
+    """Choose the scale by the sums of all blocks of rows, and round the gradients of the thread's rows on it."""
+    gradients, hessians = shared.gradients[tree], shared.hessians[tree]
     g_size = h_size = n_rows = g_squares = 0.0
     most, least = -np.inf, np.inf
     for turn in range(len(sums)):
@@ -146,7 +154,6 @@ def round_gradients(shared, local, settings, layouts, tree, seed, thread, n_thre
     if alike:
         h_scale = 0.0
     roots[ROOT_SUM] = round_turns(gradients, hessians, local, g_scale, h_scale, layout, seed, shared.packed[tree])
-    wait(shared.barrier, thread, n_threads, locks)
 
 
 @kernel

@@ -49,6 +49,7 @@ from treewright.estimators.boosting.shapes import (
     take_shape,
 )
 from treewright.estimators.callbacks import Steps, TakesCallbacks, followed
+from treewright.estimators.chunks import by_chunks
 from treewright.estimators.missing_values import refuse_unseen
 from treewright.estimators.monotonic import read_monotonic_cst
 from treewright.estimators.parameter_docs import documented
@@ -59,6 +60,7 @@ from treewright.runtime.forms import choose_compiled_form
 from treewright.runtime.progress import follow
 from treewright.runtime.threads import usable_threads
 from treewright.table import Table, read_classes, read_like
+from treewright.table.chunked import ChunkedTable
 from treewright.table.column import Column
 from treewright.tree import Target
 from treewright.tree.forest import Forest
@@ -147,9 +149,11 @@ class Boosting(TakesCallbacks, TableLearner):
         Parameters
         ----------
         X : table
-            A pandas, polars or arrow frame, an array, a sparse matrix, a dict of columns, or a list of rows.
+            A pandas, polars or arrow frame, an array, a sparse matrix, a dict of columns, a list of rows, or a table
+            in chunks (`treewright.scan`).
         y : one value per row
-            The target: a list, an array, or a column of a frame. For numbers also several columns.
+            The target: a list, an array, or a column of a frame. For numbers also several columns. Of a table in
+            chunks it may be the name of a column; so may `sample_weight`.
         sample_weight : one number per row, a single number or None
             A row of weight 2 counts as two rows; one of weight 0 is left out. Weights that sum to 1 or less are
             fractions of the table, and are scaled to a mean of 1.
@@ -169,6 +173,8 @@ class Boosting(TakesCallbacks, TableLearner):
             the figures of all. `sample_weight_val` and `init_score_val` are then lists with an entry per set.
         """
         given = read_sets(X_val, y_val, sample_weight_val, init_score_val, eval_set)
+        if isinstance(X, ChunkedTable):
+            X, y, sample_weight = X.separate(y, sample_weight)
         with followed(self, X, y, sample_weight, name="round") as steps:
             return self._fit(X, y, sample_weight, init_score, given, steps)
 
@@ -413,9 +419,11 @@ class Boosting(TakesCallbacks, TableLearner):
             scoring=read_scoring(self.scoring, training.target, training.classes),
             records_training=bool(self.train_score),
         )
-        targets = np.ascontiguousarray(training.y.astype(np.float64).T)
+        targets = np.ascontiguousarray(training.y.astype(np.float64, copy=False).T)
         code_apart = self._code_apart(training, outputs, statistics, table.bins) if statistics.means else None
-        return plan, Rows(table.codes, targets, training.weights, code_apart=code_apart), statistics
+        rows = Rows(table.codes, targets, training.weights, code_apart=code_apart, allocate=table.allocate)
+        # Small tables are boosted many times, to choose the number of rounds.
+        return plan, rows.here() if len(rows) <= MOST_ROWS_TO_REFIT else rows, statistics
 
     def _code_apart(
         self, training: Training, outputs: dict[str, np.ndarray], statistics: TargetEncoding, bins: Bins
@@ -879,6 +887,7 @@ class GradientBoostingRegressor(NumberPredictions, Boosting):
         self.progress = progress
         self.verbose = verbose
 
+    @by_chunks
     def predict(self, X: Any) -> np.ndarray:
         """The predicted number of each row; with several targets a column each."""
         return self._one_or_all(self._predictions(X))

@@ -77,6 +77,11 @@ class Loss(ABC):
         """Whether several threads may compute ranges of rows at the same time."""
         return True
 
+    @property
+    def sums_are_enough(self) -> bool:
+        """Whether workers with some rows each need only sums over the rows of the others."""
+        return not self.leaves_from_residuals
+
     def check_filled(self, gradients: np.ndarray, hessians: np.ndarray) -> None:
         """Refuse gradients and hessians that are not valid."""
         del gradients, hessians
@@ -149,6 +154,7 @@ class Huber(Loss):
     """
 
     kind = HUBER
+    sums_are_enough = False  # the border is a quantile of the errors of all rows
 
     def __init__(self, share: float) -> None:
         self.share = share
@@ -257,6 +263,8 @@ class Own(Loss):
     For two classes, the prediction is the score whose logistic function is the probability of the second.
     """
 
+    sums_are_enough = False  # a function of the user may look at all rows
+
     def __init__(self, function: Callable[..., Any], of_classes: bool) -> None:
         self.function = OwnFunction(function)
         self.of_classes = of_classes
@@ -322,6 +330,10 @@ class ManyOutputs(Loss):
     @property
     def goes_row_by_row(self) -> bool:
         return all(loss.goes_row_by_row for loss in self.losses)
+
+    @property
+    def sums_are_enough(self) -> bool:
+        return all(loss.sums_are_enough for loss in self.losses)
 
     def check_filled(self, gradients: np.ndarray, hessians: np.ndarray) -> None:
         for k, loss in enumerate(self.losses):

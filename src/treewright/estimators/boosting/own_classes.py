@@ -19,6 +19,8 @@ class OwnClasses(Loss):
     The function is called with arrays of all rows: scores [row, class], and the positions of the classes.
     """
 
+    sums_are_enough = False  # a function of the user may look at all rows
+
     def __init__(self, function: Callable[..., Any], places: np.ndarray) -> None:
         self.function, self.places = function, places  # by label, the position of its class among the sorted classes
         self.n_outputs = len(places)

@@ -6,12 +6,15 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Protocol
+from functools import partial
+from typing import Any, Protocol
 
 import numpy as np
 
 from treewright.encoding.bins import Bins
+from treewright.encoding.chunks import is_here
 from treewright.engines.boosting.engine import MIN_CODES_FOR_THREADS, Booster, BoostRecipe
+from treewright.engines.boosting.worker_engine import Share, WorkerBooster, fits_workers
 from treewright.engines.forest.engine import seeds_of_trees
 from treewright.engines.packed.trees import GrownTrees
 from treewright.engines.packed.walk import BLOCK, walk
@@ -46,20 +49,45 @@ MOST_ROWS_FOR_ALL_FOLDS = 1_000
 class Rows:
     """Some rows of a coded table with their targets and weights."""
 
-    codes: np.ndarray  # [column, row]
+    codes: Any  # uint8[column, row], or `CodesElsewhere`
     targets: np.ndarray  # one per row, or a line per output
     weights: np.ndarray
     start: np.ndarray | None = None  # [output, row]: initial scores of the rows, if they are not the same for all
     # Returns the codes of training and validation rows, where those depend on the targets of the training rows.
     code_apart: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]] | None = None
+    allocate: Callable[..., np.ndarray] = np.empty  # makes arrays of the size of the codes
+    share: Share | None = None  # if these are some rows of a table, and other workers have the others
 
     def __len__(self) -> int:
-        return self.codes.shape[1]
+        return int(self.codes.shape[1])
+
+    @property
+    def n_rows_in_all(self) -> int:
+        return len(self) if self.share is None else self.share.n_rows
+
+    def here(self) -> Rows:
+        """The same rows with codes in the memory of this process."""
+        return self if is_here(self.codes) else replace(self, codes=self.codes.gather())
+
+    def between(self, first: int, last: int, codes: np.ndarray, share: Share | None) -> Rows:
+        """Consecutive rows with these codes, for one of several workers."""
+        own = slice(first, last)
+        start = None if self.start is None else np.ascontiguousarray(self.start[:, own])
+        targets = np.ascontiguousarray(self.targets[..., own])
+        return Rows(codes, targets, self.weights[own], start, share=share)
 
     def take(self, places: np.ndarray) -> Rows:
-        codes = np.ascontiguousarray(self.codes[:, places])
         start = None if self.start is None else np.ascontiguousarray(self.start[:, places])
-        return Rows(codes, np.ascontiguousarray(self.targets[..., places]), self.weights[places], start)
+        targets = np.ascontiguousarray(self.targets[..., places])
+        return Rows(self._take_codes(places), targets, self.weights[places], start, allocate=self.allocate)
+
+    def _take_codes(self, places: np.ndarray) -> Any:
+        if not is_here(self.codes):
+            return self.codes.take(places)
+        codes = self.allocate((len(self.codes), len(places)), np.uint8)
+        for line, taken in zip(self.codes, codes, strict=True):
+            taken[:] = line[places]
+        return codes
 
     def split(self, kept: np.ndarray, held_out: np.ndarray) -> tuple[Rows, Rows]:
         """The training rows and the validation set."""
@@ -214,6 +242,10 @@ def boost(
 
     The figures of `others` are recorded, too. `steps` is called before and after each round, and may end boosting.
     """
+    if not is_here(rows.codes):
+        return boost_elsewhere(
+            plan, rows, initial, n_rounds, tick, validation=validation, others=others, steps=steps, first=first_round
+        )
 
     def watch(given: Rows) -> EarlyStopping:
         return EarlyStopping(given, plan.loss, initial, plan.metrics, plan.scoring)
@@ -237,7 +269,8 @@ def boost(
             if steps is not None and steps.end(plan, grown):
                 was_interrupted = True
                 break
-            if stopping is not None and stopping.should_stop(plan.n_iter_no_change):
+            should_stop = stopping is not None and stopping.should_stop(plan.n_iter_no_change)
+            if should_stop if rows.share is None else rows.share.exchange.from_first(should_stop):
                 break
     except KeyboardInterrupt:
         if not keep_on_interrupt or not grown[0]:
@@ -251,6 +284,78 @@ def boost(
         return Boosted(grown, no_curves(plan), was_interrupted=was_interrupted, training=training)
     recorded = tuple(each.curves(plan) for each in watched[:-1])
     return Boosted(grown, stopping.curves(plan), stopping.initial_loss, was_interrupted, training, recorded)
+
+
+def boost_elsewhere(
+    plan: BoostPlan,
+    rows: Rows,
+    initial: np.ndarray,
+    n_rounds: int,
+    tick: Tick,
+    *,
+    validation: Rows | None,
+    others: Sequence[Rows],
+    steps: RoundSteps | None,
+    first: int,
+) -> Boosted:
+    """Do the same as `boost` for rows whose codes other processes have.
+
+    Several of them boost together, each with its own rows, if sums over all rows are enough. Otherwise one of them gets
+    all codes.
+    """
+    if steps is not None:
+        raise ValueError("callbacks need the table in this process; fit the model without them, or to a local table")
+    validation = None if validation is None else validation.here()
+    work = BoostWork(plan, initial, n_rounds, validation, tuple(each.here() for each in others), first)
+    if can_be_shared(plan):
+        return rows.codes.boost(rows, work.boost_share, tick)
+    lean = replace(rows, codes=None, code_apart=None, allocate=np.empty)
+    return rows.codes.run(partial(work.boost_all, lean), tick)
+
+
+def can_be_shared(plan: BoostPlan) -> bool:
+    """Can workers grow the trees together, each with some of the rows?
+
+    Quantiles of all rows, samples by gradient and own losses need more than sums.
+    """
+    loss = plan.loss
+    return (
+        loss.sums_are_enough
+        and plan.goss is None
+        and not plan.records_training
+        and fits_workers(plan.recipe, plan.bins)
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class BoostWork:
+    """What is known about boosting besides the rows, to boost in any process."""
+
+    plan: BoostPlan
+    initial: np.ndarray
+    n_rounds: int
+    validation: Rows | None
+    others: tuple[Rows, ...]
+    first_round: int
+
+    def boost_share(self, rows: Rows, is_first: bool, tick: Tick) -> Boosted:
+        """Boost together with other workers; the first one has the validation set."""
+        return self._boost(rows, tick, with_validation=is_first)
+
+    def boost_all(self, rows: Rows, codes: np.ndarray, tick: Tick) -> Boosted:
+        return self._boost(replace(rows, codes=codes), tick, with_validation=True)
+
+    def _boost(self, rows: Rows, tick: Tick, *, with_validation: bool) -> Boosted:
+        return boost(
+            replace(self.plan, n_threads=1),
+            rows,
+            self.initial,
+            self.n_rounds,
+            tick,
+            validation=self.validation if with_validation else None,
+            others=self.others if with_validation else (),
+            first_round=self.first_round,
+        )
 
 
 def boost_best(
@@ -295,6 +400,21 @@ def boost_best(
     return min(tries, key=lambda pair: pair[1].least_loss)
 
 
+def make_booster(plan: BoostPlan, rows: Rows) -> Booster:
+    """The engine that grows the trees: with all rows, or with those of one of several workers."""
+    given: dict[str, Any] = {
+        "monotonic_cst": plan.monotonic_cst,
+        "groups": plan.groups,
+        "recipe": plan.recipe,
+        "n_outputs": plan.loss.n_outputs,
+        "allocate": rows.allocate,
+    }
+    run = choose_compiled_form()
+    if rows.share is not None:
+        return WorkerBooster(run, rows.codes, plan.bins, share=rows.share, **given)
+    return Booster(run, rows.codes, plan.bins, n_threads=plan.n_threads, **given)
+
+
 class Rounds:
     """A table whose scores grow with every round."""
 
@@ -304,16 +424,7 @@ class Rounds:
         self.gradients, self.hessians = np.empty_like(self.scores), np.empty_like(self.scores)
         self.record = TrainingLoss(plan.loss, rows.targets, rows.weights) if plan.records_training else None
         self.weights = rows.weights if (rows.weights != 1.0).any() else np.empty(0)
-        self.booster = Booster(
-            choose_compiled_form(),
-            rows.codes,
-            plan.bins,
-            monotonic_cst=plan.monotonic_cst,
-            groups=plan.groups,
-            recipe=plan.recipe,
-            n_outputs=plan.loss.n_outputs,
-            n_threads=plan.n_threads,
-        )
+        self.booster = make_booster(plan, rows)
 
     def add(self, number: int) -> list[GrownTrees]:
         """The trees of a round, one per output."""
@@ -361,7 +472,8 @@ class Rounds:
         """The rows that the trees of a round are grown from, or None for all."""
         plan = self.plan
         if plan.goss is None:
-            return draw_rows(random, len(self.rows), plan.subsample)
+            drawn = draw_rows(random, self.rows.n_rows_in_all, plan.subsample)
+            return drawn if self.rows.share is None else self.rows.share.own(drawn, len(self.rows))
         # As in LightGBM, the first rounds use all rows: gradients carry little information until then.
         if number < 1.0 / plan.recipe.learning_rate:
             return None
@@ -443,7 +555,7 @@ def choose_plan_on_sample(plans: list[BoostPlan], rows: Rows, most: int, tick: T
     if len(plans) == 1:
         return plans[0]
     size = min(round(SAMPLE_FRACTION * len(rows)), MOST_SAMPLE_ROWS)
-    sample = rows.take(spread_rows(plans[0], rows, size)[1])
+    sample = rows.take(spread_rows(plans[0], rows, size)[1]).here()
     split = validation_splits(plans[0], sample, SAMPLE_VALIDATION_FRACTION)[0]
     trials = [hasten(plan) for plan in plans]
     fewer = max(round(most / SAMPLE_RATE_FACTOR), 1)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from treewright.encoding.bins import BinnedTable
+from treewright.encoding.chunks import is_here
 from treewright.engines.forest.engine import bag_of_tree
 from treewright.estimators.base import (
     ClassPredictions,
@@ -49,6 +51,7 @@ from treewright.estimators.single.trees import DecisionTreeClassifier, DecisionT
 from treewright.runtime.forms import choose_compiled_form
 from treewright.runtime.progress import follow
 from treewright.table import Table
+from treewright.table.chunked import ChunkedTable
 from treewright.table.column import Column
 from treewright.table.user_warnings import warn_user
 from treewright.tree import Target
@@ -74,6 +77,14 @@ MOST_DRAWS = 10_000
 _OPTIONAL = ("oob_score_", "oob_decision_function_", "oob_prediction_")
 
 
+def rows_for_descent(training: Training, table: BinnedTable | None) -> np.ndarray:
+    """The training rows in the form in which they descend through the trees."""
+    if table is None:
+        return np.asarray(training.values)
+    codes: Any = table.codes
+    return table.codes_by_row if is_here(codes) else BinnedTable(table.bins, codes.gather()).codes_by_row
+
+
 class ForestLearner(TakesCallbacks, CountedEnsemble, TableLearner):
     """Shared base of the forests; a forest adds its parameters and how its trees are drawn."""
 
@@ -92,12 +103,16 @@ class ForestLearner(TakesCallbacks, CountedEnsemble, TableLearner):
         Parameters
         ----------
         X : table
-            A pandas, polars or arrow frame, an array, a sparse matrix, a dict of columns, or a list of rows.
+            A pandas, polars or arrow frame, an array, a sparse matrix, a dict of columns, a list of rows, or a table
+            in chunks (`treewright.scan`).
         y : one value per row
-            The target: a list, an array, or a column of a frame. Several columns are several targets.
+            The target: a list, an array, or a column of a frame. Several columns are several targets. Of a table in
+            chunks it may be the name of a column; so may `sample_weight`.
         sample_weight : one number per row, a single number or None
             A row of weight 2 counts as two rows; one of weight 0 is left out.
         """
+        if isinstance(X, ChunkedTable):
+            X, y, sample_weight = X.separate(y, sample_weight)
         with followed(self, X, y, sample_weight, name="tree") as steps:
             return self._fit(X, y, sample_weight, steps)
 
@@ -147,7 +162,8 @@ class ForestLearner(TakesCallbacks, CountedEnsemble, TableLearner):
                 else:
                     forest = self._grow_in_steps(grow, earlier, range(first, n_trees), steps, table, training)
             n_trees = len(forest)
-        rows = training.values if binned is None else binned.codes_by_row
+        needs_rows = bool(self.oob_score) or getattr(self, "quantiles", False)
+        rows = rows_for_descent(training, binned) if needs_rows else np.empty((0, 0))
         out_of_bag = self._predict_out_of_bag(forest, rows, training, plan)
         self._keep_names(table)
         self._keep_classes(training.classes)

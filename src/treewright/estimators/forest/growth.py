@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from treewright.encoding.bins import BinnedTable, can_be_binned
+from treewright.encoding.chunks import is_here
 from treewright.engines.chance import has_many_categories
 from treewright.engines.criteria import CODES, CRITERIA
 from treewright.engines.forest.engine import (
@@ -21,6 +22,7 @@ from treewright.engines.forest.engine import (
     seed_of_tree,
 )
 from treewright.engines.forest.workspace import ForestRecipe
+from treewright.engines.packed.trees import GrownTrees
 from treewright.estimators.base import Training
 from treewright.estimators.binning import bin_values
 from treewright.estimators.missing_values import refuse_missing
@@ -145,11 +147,13 @@ class ShapeTrial:
 def sample_rows(training: Training, table: BinnedTable, seed: int) -> tuple[Training, BinnedTable]:
     """The rows to try shapes on, in order: all, or a random sample of a large table."""
     n_rows = len(training.y)
+    codes: Any = table.codes
     if n_rows <= MOST_ROWS_TO_TRY:
-        return training, table
+        return training, table if is_here(codes) else BinnedTable(table.bins, codes.gather())
     random = np.random.default_rng([seed & 0xFFFFFFFF, TRIAL_STREAM])
     rows = np.sort(random.choice(n_rows, MOST_ROWS_TO_TRY, replace=False))
-    return training.rows(rows), BinnedTable(table.bins, np.ascontiguousarray(table.codes[:, rows]))
+    taken = np.ascontiguousarray(codes[:, rows]) if is_here(codes) else codes.take(rows).gather()
+    return training.rows(rows), BinnedTable(table.bins, taken)
 
 
 def losses_of(predictions: list[np.ndarray], training: Training) -> np.ndarray:
@@ -219,8 +223,6 @@ def grow_on_bins(
     training: Training, table: BinnedTable, plan: ForestPlan, trees: Sequence[int], tick: Callable[[int], None]
 ) -> Forest:
     """Grow trees on the table in bytes."""
-    run = choose_compiled_form()
-    n_threads = usable_threads(plan.n_jobs)
     n_rows, n_columns = training.values.shape
     n_classes = len(training.target.classes)
     criterion = plan.tree.criterion
@@ -246,20 +248,43 @@ def grow_on_bins(
         max_features=recipe.max_features,
     )
     pays = recipe.adjusts and not plan.random_cuts
-    grown = grow_forest(
-        run,
-        table,
-        goal,
-        forest_recipe,
-        plan.bagging,
-        adjusted=has_many_categories(training.columns, training.values) if pays else np.zeros(n_columns, dtype=bool),
-        monotonic_cst=plan.monotonic_cst,
-        trees=trees,
-        seed=plan.seed,
-        n_threads=min(n_threads, max(len(trees), 1)),
-        tick=tick,
-    )
+    adjusted = has_many_categories(training.columns, training.values) if pays else np.zeros(n_columns, dtype=bool)
+    work = ForestWork(goal, forest_recipe, plan, adjusted)
+    codes: Any = table.codes
+    if is_here(codes):
+        grown = work.grow(table, trees, tick)
+    else:
+        grown = codes.grow_trees(table.bins, work.alone().grow, trees, tick)
     return Forest.of(training.columns, training.target, criterion, table.bins, grown)
+
+
+@dataclass(frozen=True, eq=False)
+class ForestWork:
+    """What is known about trees on bins besides their table, to grow some of them in any process."""
+
+    goal: Goal
+    recipe: ForestRecipe
+    plan: ForestPlan
+    adjusted: np.ndarray
+
+    def grow(self, table: BinnedTable, trees: Sequence[int], tick: Callable[[int], None]) -> list[GrownTrees]:
+        return grow_forest(
+            choose_compiled_form(),
+            table,
+            self.goal,
+            self.recipe,
+            self.plan.bagging,
+            adjusted=self.adjusted,
+            monotonic_cst=self.plan.monotonic_cst,
+            trees=trees,
+            seed=self.plan.seed,
+            n_threads=min(usable_threads(self.plan.n_jobs), max(len(trees), 1)),
+            tick=tick,
+        )
+
+    def alone(self) -> ForestWork:
+        """The same work for one thread."""
+        return replace(self, plan=replace(self.plan, n_jobs=1))
 
 
 def grow_one_by_one(

@@ -20,6 +20,7 @@ from treewright.estimators.base import (
     read_table,
     read_training,
 )
+from treewright.estimators.chunks import by_chunks
 from treewright.estimators.equivalents import NamesExplained
 from treewright.estimators.meta.preparing import prepared
 from treewright.estimators.meta.routing import check_metadata, fit_router, route_to_member, take_metadata
@@ -424,10 +425,12 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
         self.random_state = random_state
         self.progress = progress
 
+    @by_chunks
     def predict(self, X: Any) -> np.ndarray:
         """The class with the highest weight in the vote."""
         return self._named(self._votes(X))
 
+    @by_chunks
     def predict_proba(self, X: Any) -> np.ndarray:
         """The class probabilities, in the order of `classes_`: the softmax of the votes (Zhu et al., equation 15)."""
         return self._shares(self._votes(X))
@@ -572,6 +575,7 @@ class AdaBoostRegressor(RegressorMixin, AdaBoost):
         self.random_state = random_state
         self.progress = progress
 
+    @by_chunks
     def predict(self, X: Any) -> np.ndarray:
         """The weighted median of the members' predictions."""
         return self._median(np.array(list(self._predictions_in_turn(X))))

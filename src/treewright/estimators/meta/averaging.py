@@ -12,6 +12,7 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
+from treewright.estimators.chunks import by_chunks
 from treewright.estimators.meta.combining import Combination, Named, Task, default_members
 from treewright.estimators.meta.voting import votes_of
 from treewright.estimators.parameter_docs import documented
@@ -212,11 +213,13 @@ class BayesianAveragingClassifier(ClassifierMixin, Averaging):
         self.n_jobs = n_jobs
         self.progress = progress
 
+    @by_chunks
     def predict(self, X: Any) -> np.ndarray:
         """The class with the highest probability."""
         shares = self.predict_proba(X)
         return self.classes_[shares.argmax(axis=1)]
 
+    @by_chunks
     def predict_proba(self, X: Any) -> np.ndarray:
         """The members' probabilities of each class, in the order of `classes_`, averaged by `weights_`."""
         return np.tensordot(self._posterior_weights(), self.member_predictions(X), axes=1)
@@ -316,6 +319,7 @@ class BayesianAveragingRegressor(RegressorMixin, Averaging):
         self.n_jobs = n_jobs
         self.progress = progress
 
+    @by_chunks
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """The members' predictions, averaged by `weights_`.
 

@@ -14,6 +14,7 @@ from sklearn.utils.metadata_routing import MethodMapping
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from treewright.estimators.chunks import by_chunks
 from treewright.estimators.meta.combining import Combination, Named, Task
 from treewright.estimators.meta.preparing import TablePreparer, prepared
 from treewright.estimators.parameter_docs import documented
@@ -70,6 +71,7 @@ class NumberStack(Passing, ScikitNumberStack):
 class Stacking(TransformerMixin, Combination):
     """Shared base of stacking for classes and for numbers."""
 
+    @by_chunks
     def predict(self, X: Any, **predict_params: Any) -> Any:
         """The prediction of the final estimator, which gets the keywords, such as `return_std`."""
         check_is_fitted(self)
@@ -176,6 +178,7 @@ class StackingClassifier(ClassifierMixin, Stacking):
         self.verbose = verbose
 
     @_final_has("predict_proba")
+    @by_chunks
     def predict_proba(self, X: Any) -> np.ndarray:
         """The probability of each class, in the order of `classes_`, by the final estimator."""
         check_is_fitted(self)

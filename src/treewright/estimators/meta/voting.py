@@ -11,6 +11,7 @@ from sklearn.ensemble import VotingRegressor as ScikitMean
 from sklearn.preprocessing import LabelEncoder
 from sklearn.utils.validation import check_is_fitted
 
+from treewright.estimators.chunks import by_chunks
 from treewright.estimators.meta.combining import Combination, Named, Task, default_members
 from treewright.estimators.parameter_docs import documented
 from treewright.estimators.parameters import parameter_error
@@ -108,11 +109,13 @@ class VotingClassifier(ClassifierMixin, Voting):
         self.progress = progress
         self.verbose = verbose
 
+    @by_chunks
     def predict(self, X: Any) -> np.ndarray:
         """The class with the most votes, or with the highest mean probability."""
         shares = self.predict_proba(X)
         return self.classes_[shares.argmax(axis=1)]
 
+    @by_chunks
     def predict_proba(self, X: Any) -> np.ndarray:
         """The fraction of the votes for each class, or its mean probability, in the order of `classes_`."""
         check_is_fitted(self)
@@ -187,6 +190,7 @@ class VotingRegressor(RegressorMixin, Voting):
         self.progress = progress
         self.verbose = verbose
 
+    @by_chunks
     def predict(self, X: Any) -> np.ndarray:
         """The mean of the members' predictions."""
         check_is_fitted(self)

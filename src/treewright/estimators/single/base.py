@@ -83,8 +83,10 @@ class TreeLearner(TableLearner):
 
     def _read_table(self, X: Any) -> Table:
         table = super()._read_table(X)
-        is_sparse = isinstance(table.values, SparseValues)
-        return replace(table, values=in_full(table.values)) if is_sparse and not self._grows_by_column() else table
+        is_kept = isinstance(table.values, np.ndarray) or (
+            isinstance(table.values, SparseValues) and self._grows_by_column()
+        )
+        return table if is_kept else replace(table, values=in_full(table.values))
 
     def _grows_by_column(self) -> bool:
         """Whether growth looks at one column after the other only, so that sparse values need not become dense."""

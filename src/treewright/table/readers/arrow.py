@@ -19,6 +19,11 @@ from treewright.table.spelling import read_text_column
 _INDEX_OF_PANDAS = re.compile(r"__index_level_\d+__")
 
 
+def is_index_of_pandas(name: str) -> bool:
+    """Whether a column has the name that pandas gives to an index without a name."""
+    return _INDEX_OF_PANDAS.fullmatch(name) is not None
+
+
 def read_parquet(content: bytes, options: ReadOptions) -> Frame:
     """Read a Parquet file; it needs pyarrow."""
 
@@ -65,7 +70,7 @@ def read_arrow(table: Any, options: ReadOptions) -> Frame:
     columns: dict[str, np.ndarray] = {}
     domains: dict[str, Domain] = {}
     for series in nw.from_native(table, eager_only=True).iter_columns():
-        if _INDEX_OF_PANDAS.fullmatch(series.name):
+        if is_index_of_pandas(series.name):
             continue
         if series.dtype == nw.String:
             columns[series.name] = read_text_column(series.name, series.to_list(), options)

@@ -1,0 +1,160 @@
+"""Boosting from Parquet files by a process with a limit on its memory, beside the fit in memory and XGBoost.
+
+Each fit is a process of its own. With a control group, the limit holds for all memory of the process, mapped files
+included; without one, for the memory that it allocates. Run: make bench-memory
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+GROUPS = Path("/sys/fs/cgroup/memory")
+ROWS_OF_FILE = 1_000_000
+
+
+def make_files(folder: Path, n_rows: int, n_columns: int) -> None:
+    """Write the table in files of a million rows; files that exist are kept."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, first in enumerate(range(0, n_rows, ROWS_OF_FILE)):
+        path = folder / f"part-{number:03d}.parquet"
+        if path.exists():
+            continue
+        size = min(ROWS_OF_FILE, n_rows - first)
+        random = np.random.default_rng(number)
+        X = random.normal(size=(size, n_columns)).astype(np.float32)
+        signal = X[:, 0] + X[:, 1] * X[:, 2] + np.sin(3 * X[:, 3]) + random.normal(size=size)
+        columns = {f"x{place}": X[:, place] for place in range(n_columns)}
+        parquet.write_table(pa.table({**columns, "y": (signal > 0).astype(np.int8)}), path)
+
+
+def fit(kind: str, folder: str, rounds: int) -> None:
+    """Fit in this process, and print the seconds and the peaks of memory."""
+    start = time.perf_counter()
+    if kind == "scan":
+        import treewright
+
+        model = treewright.GradientBoostingClassifier(n_estimators=rounds, random_state=0, growth="best")
+        model.fit(treewright.scan(f"{folder}/*.parquet", directory=folder), "y")
+    elif kind == "memory":
+        import pyarrow.dataset as ds
+
+        import treewright
+
+        table = ds.dataset(folder, format="parquet").to_table()
+        y = table["y"].to_numpy()
+        X = np.column_stack([table[name].to_numpy() for name in table.column_names if name != "y"])
+        del table
+        start = time.perf_counter()
+        treewright.GradientBoostingClassifier(n_estimators=rounds, random_state=0, growth="best").fit(X, y)
+    else:
+        fit_xgboost(folder, rounds)
+    peak = {}
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(("VmHWM", "RssAnon")):
+            peak[line.split(":")[0]] = int(line.split()[1]) / 1e6
+    print(json.dumps({"seconds": time.perf_counter() - start, **peak}))
+
+
+def fit_xgboost(folder: str, rounds: int) -> None:
+    import pyarrow.parquet as parquet
+    import xgboost
+
+    class Files(xgboost.DataIter):
+        def __init__(self) -> None:
+            self.paths, self.place = sorted(Path(folder).glob("*.parquet")), 0
+            super().__init__(cache_prefix=str(Path(folder) / "xgboost"))
+
+        def next(self, input_data):  # type: ignore[no-untyped-def]
+            if self.place == len(self.paths):
+                return False
+            table = parquet.read_table(self.paths[self.place]).to_pandas()
+            self.place += 1
+            input_data(data=table.drop(columns="y"), label=table["y"])
+            return True
+
+        def reset(self) -> None:
+            self.place = 0
+
+    matrix = xgboost.ExtMemQuantileDMatrix(Files(), max_bin=256)
+    options = {"objective": "binary:logistic", "max_leaves": 31, "max_depth": 0, "grow_policy": "lossguide"}
+    xgboost.train({**options, "tree_method": "hist", "learning_rate": 0.1}, matrix, num_boost_round=rounds)
+
+
+@contextmanager
+def limited(gigabytes: float | None):  # type: ignore[no-untyped-def]
+    """A control group with a limit, or None if none can be made."""
+    own = next((line.split(":")[2].strip() for line in open("/proc/self/cgroup") if ":memory:" in line), None)
+    group = None if own is None or gigabytes is None else Path(f"{GROUPS}{own}/treewright-{os.getpid()}")
+    try:
+        if group is not None:
+            group.mkdir()
+            (group / "memory.limit_in_bytes").write_text(str(int(gigabytes * 1e9)))
+    except OSError:
+        group = None
+    try:
+        yield group
+    finally:
+        if group is not None:
+            group.rmdir()
+
+
+def run(kind: str, folder: Path, rounds: int, gigabytes: float | None) -> dict[str, float]:
+    """Fit in a new process with a limit."""
+    with limited(gigabytes) as group:
+
+        def prepare() -> None:
+            if group is not None:
+                (group / "cgroup.procs").write_text(str(os.getpid()))
+            elif gigabytes is not None:
+                resource.setrlimit(resource.RLIMIT_DATA, (int(gigabytes * 1e9),) * 2)
+
+        command = [sys.executable, __file__, "--fit", kind, "--folder", str(folder), "--trees", str(rounds)]
+        found = subprocess.run(command, preexec_fn=prepare, capture_output=True, text=True)
+        if found.returncode:
+            print(found.stderr.splitlines()[-1:] or "killed", "exit", found.returncode)
+            return {}
+        result = json.loads(found.stdout.splitlines()[-1])
+        if group is not None:
+            result["group"] = int((group / "memory.max_usage_in_bytes").read_text()) / 1e9
+        return result
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rows", type=int, default=20_000_000)
+    parser.add_argument("--columns", type=int, default=50)
+    parser.add_argument("--trees", type=int, default=50)
+    parser.add_argument("--limit", type=float, default=2.5, help="gigabytes")
+    parser.add_argument("--folder", default=str(Path(tempfile.gettempdir()) / "treewright-larger-than-memory"))
+    parser.add_argument("--kinds", default="scan,memory,xgboost")
+    parser.add_argument("--fit", default="")
+    given = parser.parse_args()
+    if given.fit:
+        fit(given.fit, given.folder, given.trees)
+        return
+    folder = Path(given.folder)
+    make_files(folder, given.rows, given.columns)
+    size = sum(path.stat().st_size for path in folder.glob("*.parquet")) / 1e9
+    print(f"{given.rows:,} x {given.columns} float32 in {size:.1f} GB of Parquet, {given.trees} trees of 31 leaves")
+    limits = {"scan": given.limit, "memory": None, "xgboost": None}
+    for kind in given.kinds.split(","):
+        print(f"  {kind:<8} limit {limits[kind] or 'none'}", end="  ", flush=True)
+        print({name: round(value, 2) for name, value in run(kind, folder, given.trees, limits[kind]).items()})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,418 @@
+"""Work on a Dask cluster: tables whose chunks are on workers, and trees that the workers grow."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
+from time import monotonic, sleep
+from typing import Any
+
+import numpy as np
+
+from treewright.encoding.bins import BinnedTable, Bins
+from treewright.encoding.chunks import CodesElsewhere
+from treewright.engines.boosting.worker_engine import Share, edges_of_shares
+from treewright.scale.exchange import LostWorkerError, WorkerExchange, add_handler, stop_fit
+from treewright.table.chunked import ChunkedTable, split_rows
+
+NEEDS_DASK = "treewright.dask needs Dask; install it with pip install 'treewright[dask]'"
+
+# How often the client looks for lost workers while it waits, in seconds.
+PATIENCE = 0.2
+
+# How often the client looks for workers if there are none: half a minute.
+CHECKS_FOR_WORKERS = 150
+
+# How often a fit begins again after workers were lost.
+MOST_ATTEMPTS = 20
+
+# Tasks per thread of the cluster that grow trees: few, because each reports only when it is done, but enough to share
+# the work evenly.
+TASKS_PER_THREAD = 4
+
+# Progress is sent to the client at most so often, in seconds.
+TIME_BETWEEN_REPORTS = 0.2
+
+LOST = (
+    "workers of the cluster were lost together with their part of the table, which cannot be computed again; "
+    "give the table as files or as a Dask collection that is read from files"
+)
+GIVEN_UP = f"workers of the cluster were lost {MOST_ATTEMPTS} times during the fit, which was given up"
+FAILED = ("error", "cancelled", "lost")
+NO_WORKERS = "the cluster has no workers; start some, or wait until they have joined"
+
+
+def call_on_part(part: Any, names: tuple[str, ...], number: int, function: Callable[..., Any], *given: Any) -> Any:
+    """Call a function with some columns of a partition; runs on a worker."""
+    if isinstance(part, np.ndarray):
+        return function(np.ascontiguousarray(part[:, [int(name[1:]) for name in names]]), *given)
+    absent = [name for name in names if name not in part.columns]
+    if absent:
+        raise ValueError(f"partition {number} lacks the column {absent[0]!r}; all partitions need the same columns")
+    return function(part[list(names)], *given)
+
+
+def columns_of_part(part: Any) -> tuple[str, ...]:
+    """The names of the columns of a partition."""
+    if isinstance(part, np.ndarray):
+        if part.ndim != 2:
+            raise ValueError(f"a table has rows and columns, but a block of the array has {part.ndim} dimensions")
+        return tuple(f"x{place}" for place in range(part.shape[1]))
+    return tuple(map(str, part.columns))
+
+
+class DaskTable(ChunkedTable):
+    """A table whose chunks are on the workers of a cluster."""
+
+    def __init__(
+        self, client: Any, parts: Sequence[Any], lengths: Sequence[int], names: Sequence[str], first: int = 0
+    ) -> None:
+        self.client, self.parts = client, list(parts)
+        self._lengths, self._names = tuple(lengths), tuple(names)
+
+    @classmethod
+    def of(cls, client: Any, parts: Sequence[Any]) -> DaskTable:
+        """The table of some futures of frames or arrays."""
+        lengths = gather(client, [client.submit(len, part, pure=False) for part in parts])
+        full = next((place for place, length in enumerate(lengths) if length), None)
+        if full is None:
+            raise ValueError("Found array with 0 sample(s): all partitions of the table are empty.")
+        names = gather(client, [client.submit(columns_of_part, parts[full], pure=False)])[0]
+        kept = [place for place, length in enumerate(lengths) if length]
+        return cls(client, [parts[place] for place in kept], [lengths[place] for place in kept], names)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self._names
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        return self._lengths
+
+    def select(self, names: Sequence[str]) -> DaskTable:
+        return DaskTable(self.client, self.parts, self.lengths, names)
+
+    def map_chunks(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> Iterable[Any]:
+        return gather(self.client, self._submit(function, arguments))
+
+    def store_chunks(
+        self, n_columns: int, lengths: Sequence[int], function: Callable[..., Any], *arguments: Sequence[Any]
+    ) -> DaskCodes:
+        return DaskCodes(self.client, self._submit(function, arguments), lengths, n_columns)
+
+    def _submit(self, function: Callable[..., Any], arguments: tuple[Sequence[Any], ...]) -> list[Any]:
+        given = zip(*arguments, strict=True) if arguments else itertools.repeat(())
+        calls = zip(self.parts, itertools.count(), given, strict=False)
+        submit = partial(self.client.submit, call_on_part, pure=False)
+        return [submit(part, self.names, number, function, *more) for part, number, more in calls]
+
+    def column(self, name: str) -> Any:
+        narrow = self.select([name])
+        return concatenate(list(narrow.map_chunks(first_of)))
+
+
+def first_of(frame: Any) -> Any:
+    """The only column of a frame or an array."""
+    return frame[:, 0] if isinstance(frame, np.ndarray) else frame[frame.columns[0]]
+
+
+def concatenate(parts: Sequence[Any]) -> Any:
+    """Parts of a target as one column."""
+    if isinstance(parts[0], np.ndarray):
+        return np.concatenate(parts)
+    import pandas as pd
+
+    return pd.concat(parts, ignore_index=True)
+
+
+def gather(client: Any, futures: Sequence[Any]) -> list[Any]:
+    """The results of futures, in order; lost data is an error in one sentence."""
+    from distributed import CancelledError, KilledWorker
+
+    threads_of(client)
+    try:
+        return list(client.gather(list(futures)))
+    except (CancelledError, KilledWorker) as error:
+        raise RuntimeError(LOST) from error
+
+
+def join_codes(parts: Sequence[np.ndarray], rows: Sequence[np.ndarray | None], n_columns: int) -> np.ndarray:
+    """The codes of some rows of consecutive chunks; runs on a worker."""
+    taken = [part if which is None else part[:, which] for part, which in zip(parts, rows, strict=True)]
+    return np.ascontiguousarray(np.concatenate(taken, axis=1)) if taken else np.empty((n_columns, 0), np.uint8)
+
+
+def join_table(bins: Bins, parts: Sequence[np.ndarray], rows: Sequence[np.ndarray | None]) -> BinnedTable:
+    """The whole table in bytes; runs on a worker."""
+    return BinnedTable(bins, join_codes(parts, rows, len(bins.n_codes)))
+
+
+class DaskCodes(CodesElsewhere):
+    """The codes of a table on the workers of a cluster, chunk by chunk."""
+
+    def __init__(
+        self,
+        client: Any,
+        parts: Sequence[Any],
+        lengths: Sequence[int] | np.ndarray,
+        n_columns: int,
+        rows: np.ndarray | None = None,
+    ) -> None:
+        self.client, self.parts, self.lengths = client, list(parts), np.array(lengths, dtype=np.int64)
+        self.rows = rows  # of all rows of the chunks, in ascending order, if not all
+        self.shape = (n_columns, int(self.lengths.sum()) if rows is None else len(rows))
+
+    def take(self, rows: np.ndarray) -> DaskCodes:
+        taken = rows if self.rows is None else self.rows[rows]
+        return DaskCodes(self.client, self.parts, self.lengths, self.shape[0], np.asarray(taken))
+
+    def gather(self) -> np.ndarray:
+        parts, rows = self._between(0, self.shape[1])
+        submit = partial(self.client.submit, join_codes, pure=False)
+        futures = [submit([part], [which], self.shape[0]) for part, which in zip(parts, rows, strict=True)]
+        return np.ascontiguousarray(np.concatenate(gather(self.client, futures), axis=1))
+
+    def _between(self, first: int, last: int) -> tuple[list[Any], list[np.ndarray | None]]:
+        """The chunks that have some consecutive rows, and the places of these rows in each; None for all."""
+        rows = np.arange(first, last) if self.rows is None else self.rows[first:last]
+        found = []
+        for part, places, length in zip(self.parts, split_rows(rows, self.lengths), self.lengths, strict=True):
+            if len(places):
+                found.append((part, None if len(places) == length else places))
+        return [part for part, _ in found], [places for _, places in found]
+
+    def grow_trees(
+        self, bins: Bins, grow: Callable[..., Any], trees: Sequence[int], tick: Callable[[int], None]
+    ) -> list[Any]:
+        client = self.client
+        parts, rows = self._between(0, self.shape[1])
+        size = max(1, -(-len(trees) // (TASKS_PER_THREAD * max(sum(threads_of(client).values()), 1))))
+        groups = [trees[first : first + size] for first in range(0, len(trees), size)]
+
+        def start(places: Sequence[int], sent: Any) -> list[Any]:
+            table = client.submit(join_table, bins, parts, rows, pure=False)
+            return [client.submit(grow_group, sent, table, groups[place], pure=False) for place in places]
+
+        def count(place: int) -> None:
+            tick(len(groups[place]))
+
+        return [tree for group in complete(client, grow, start, len(groups), count) for tree in group]
+
+    def run(self, function: Callable[..., Any], tick: Callable[..., None]) -> Any:
+        client = self.client
+        parts, rows = self._between(0, self.shape[1])
+        topic = f"treewright-{uuid.uuid4().hex}"
+
+        def start(places: Sequence[int], sent: Any) -> list[Any]:
+            codes = client.submit(join_codes, parts, rows, self.shape[0], pure=False)
+            return [client.submit(run_alone, sent, codes, topic, pure=False) for _ in places]
+
+        with reports(client, topic, tick):
+            return complete(client, function, start, 1, lambda place: None)[0]
+
+    def boost(self, rows: Any, boost: Callable[..., Any], tick: Callable[..., None]) -> Any:
+        for _ in range(MOST_ATTEMPTS):
+            found = Gang(self, rows, boost, tick).run()
+            if found is not None:
+                return found[0]
+        raise RuntimeError(GIVEN_UP)
+
+
+def grow_group(grow: Callable[..., Any], table: BinnedTable, trees: Sequence[int]) -> Any:
+    """Grow some trees; runs on a worker."""
+    return grow(table, trees, lambda n_trees: None)
+
+
+def run_alone(function: Callable[..., Any], codes: np.ndarray, topic: str) -> Any:
+    """Call a function with all codes; runs on a worker."""
+    return function(codes, Reporter(topic))
+
+
+def threads_of(client: Any) -> dict[str, int]:
+    """The number of threads of each worker, by its address; an error if there is none for half a minute."""
+    for _ in range(CHECKS_FOR_WORKERS):
+        workers = client.scheduler_info(n_workers=-1)["workers"]
+        if workers:
+            return {address: int(facts["nthreads"]) for address, facts in sorted(workers.items())}
+        sleep(PATIENCE)
+    raise RuntimeError(NO_WORKERS)
+
+
+def complete(
+    client: Any,
+    work: Any,
+    start: Callable[[Sequence[int], Any], list[Any]],
+    n_tasks: int,
+    finished: Callable[[int], None],
+) -> list[Any]:
+    """The results of some tasks, in order; those that are not finished when a worker is lost begin again.
+
+    `start(places, sent)` submits the tasks of some places, where `sent` is the work on the cluster.
+    """
+    results: dict[int, Any] = {}
+    for _ in range(MOST_ATTEMPTS):
+        left = [place for place in range(n_tasks) if place not in results]
+        if not left:
+            return [results[place] for place in range(n_tasks)]
+        addresses = set(threads_of(client))
+        futures: dict[Any, int] = {}
+        try:
+            sent = client.scatter(work, broadcast=True, hash=False)
+            futures = dict(zip(start(left, sent), left, strict=True))
+            for future, value in results_until_lost(client, list(futures), addresses):
+                results[futures[future]] = value
+                finished(futures[future])
+        except OSError:  # a worker is lost; Dask's errors of communication are of this kind
+            pass
+        finally:
+            client.cancel(list(futures), force=True)
+    raise RuntimeError(GIVEN_UP)
+
+
+def results_until_lost(client: Any, futures: Sequence[Any], addresses: set[str]) -> Iterator[tuple[Any, Any]]:
+    """Futures with their results as they are done, until all are done or one of the workers is lost."""
+    waiting = list(futures)
+    while waiting:
+        wait_a_moment(waiting)
+        for future in [future for future in waiting if future.status == "finished"]:
+            yield future, gather(client, [future])[0]
+            waiting.remove(future)
+        failed = [future for future in waiting if future.status in FAILED]
+        raise_other_errors(failed)
+        if failed or (waiting and not addresses <= set(threads_of(client))):
+            return
+
+
+def wait_a_moment(futures: Sequence[Any]) -> None:
+    """Wait until one of the futures is done, but not for long."""
+    from distributed import CancelledError, wait
+    from distributed.utils import TimeoutError as WaitedTooLong
+
+    with suppress(WaitedTooLong, TimeoutError, CancelledError):
+        wait(list(futures), timeout=PATIENCE, return_when="FIRST_COMPLETED")
+
+
+@contextmanager
+def reports(client: Any, topic: str, tick: Callable[..., None]) -> Iterator[None]:
+    """Show the progress that a worker reports."""
+    lock = threading.Lock()
+
+    def show(event: tuple[Any, Any]) -> None:
+        steps, note = event[1]
+        with lock:
+            tick(steps, note)
+
+    client.subscribe_topic(topic, show)
+    try:
+        yield
+    finally:
+        client.unsubscribe_topic(topic)
+
+
+class Reporter:
+    """Reports progress from a worker to the client."""
+
+    def __init__(self, topic: str) -> None:
+        from distributed import get_worker
+
+        self.topic, self.worker, self.key = topic, get_worker(), get_worker().get_current_task()
+        self.steps, self.last = 0, monotonic()
+
+    def __call__(self, steps: int = 1, note: str = "") -> None:
+        task = self.worker.state.tasks.get(self.key)
+        if task is None or task.state == "cancelled":
+            raise LostWorkerError("the fit was cancelled")
+        self.steps += steps
+        if monotonic() - self.last >= TIME_BETWEEN_REPORTS:
+            self.worker.log_event(self.topic, (self.steps, note))
+            self.steps, self.last = 0, monotonic()
+
+
+class Gang:
+    """Workers that boost together: a member for each thread of the cluster, each with consecutive rows."""
+
+    def __init__(self, codes: DaskCodes, rows: Any, boost: Callable[..., Any], tick: Callable[..., None]) -> None:
+        self.codes, self.client, self.tick = codes, codes.client, tick
+        self.fit = uuid.uuid4().hex
+        threads = threads_of(self.client)
+        places = [address for address, n_threads in threads.items() for _ in range(n_threads)]
+        self.edges = edges_of_shares(len(rows), len(places))
+        self.addresses = places[: len(self.edges) - 1]
+        self.rows, self.boost = rows, boost
+        self.kept: list[Any] = []
+
+    def run(self) -> tuple[Any] | None:
+        """The result of the first member; None if a worker was lost."""
+        from distributed import Semaphore
+
+        futures: list[Any] = []
+        # Members of two fits that wait for each other's threads would wait for ever.
+        with Semaphore(max_leases=1, name="treewright-fit"), reports(self.client, self.fit, self.tick):
+            try:
+                self.client.run(add_handler)
+                futures += self._start()
+                return self._watch(futures)
+            except OSError:  # a worker is lost
+                return None
+            finally:
+                self._stop(futures)
+
+    def _start(self) -> list[Any]:
+        client, n_rows = self.client, len(self.rows)
+        work = client.scatter(self.boost, broadcast=True, hash=False)
+        futures = []
+        self.kept = [work]  # data is removed from the workers when the client forgets it
+        for rank, address in enumerate(self.addresses):
+            first, last = self.edges[rank], self.edges[rank + 1]
+            parts, places = self.codes._between(first, last)
+            here = {"workers": [address], "allow_other_workers": False, "pure": False}
+            codes = client.submit(join_codes, parts, places, self.codes.shape[0], **here)
+            own = self.rows.between(first, last, np.empty((0, 0), np.uint8), None)
+            rows = client.scatter(own, workers=[address], hash=False)
+            self.kept += [codes, rows]
+            member = (self.fit, rank, self.addresses, first, n_rows)
+            futures.append(client.submit(run_member, work, rows, codes, member, **here, retries=0))
+        return futures
+
+    def _watch(self, futures: list[Any]) -> tuple[Any] | None:
+        """Wait for the members; None if one is lost."""
+        for future, value in results_until_lost(self.client, futures, set(self.addresses)):
+            if future is futures[0]:
+                return (value,)
+        return None
+
+    def _stop(self, futures: list[Any]) -> None:
+        """End the members, wherever they wait."""
+        with suppress(OSError, RuntimeError):
+            remaining = [address for address in threads_of(self.client) if address in self.addresses]
+            self.client.run(stop_fit, self.fit, workers=remaining, on_error="ignore")
+        self.client.cancel(futures, force=True)
+
+
+def raise_other_errors(failed: Sequence[Any]) -> None:
+    """Raise the error of a member if it is not that a worker was lost."""
+    from distributed import KilledWorker
+
+    for future in failed:
+        error = future.exception() if future.status == "error" else None
+        if error is not None and not isinstance(error, LostWorkerError | KilledWorker | OSError):
+            raise error
+
+
+def run_member(
+    boost: Callable[..., Any], rows: Any, codes: np.ndarray, member: tuple[str, int, list[str], int, int]
+) -> Any:
+    """Boost with the rows of one member; runs on a worker."""
+    fit, rank, addresses, first, n_rows = member
+    exchange = WorkerExchange(fit, rank, addresses)
+    rows = rows.between(0, codes.shape[1], codes, Share(exchange, first, n_rows))
+    found = boost(rows, rank == 0, Reporter(fit) if rank == 0 else _no_report)
+    return found if rank == 0 else None
+
+
+def _no_report(steps: int = 1, note: str = "") -> None:
+    pass

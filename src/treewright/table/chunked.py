@@ -1,0 +1,375 @@
+"""Tables that are read chunk by chunk: larger than memory, or spread over several machines.
+
+The columns and values of such a table are those of the whole table in memory. Chunks are described first (kinds,
+categories, a sample of the rows), the descriptions are merged, and each chunk is then read in terms of the merged
+columns.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from treewright.table.categories import some
+from treewright.table.cells import Coded
+from treewright.table.column import Column, Kind, Unit
+from treewright.table.convert import as_kind, match
+from treewright.table.frame import ColumnList, Table, column_of_nothing, declared_kinds, is_empty
+from treewright.table.source import open_source
+
+# The size of the sample that determines the bins of a larger table. A bin then has about 200 rows of it.
+MAX_SAMPLE = 50_000
+
+Kinds = tuple[Kind | None, ...]
+"""The kind that the user declares for each column, None where the type decides."""
+
+
+def sample_of(n_rows: int) -> np.ndarray:
+    """The rows that determine the bins of a table: all, or a random sample of a large one."""
+    if n_rows <= MAX_SAMPLE:
+        return np.arange(n_rows)
+    return np.random.default_rng(0).integers(0, n_rows, MAX_SAMPLE)
+
+
+def split_rows(rows: np.ndarray, lengths: np.ndarray) -> list[np.ndarray]:
+    """Which of these rows of a table each chunk has, as numbers of its own rows in ascending order.
+
+    >>> [part.tolist() for part in split_rows(np.array([4, 0, 2]), np.array([2, 0, 3]))]
+    [[0], [], [0, 2]]
+    """
+    ends = np.cumsum(lengths)
+    rows = np.sort(rows)
+    parts = np.split(rows, np.searchsorted(rows, ends[:-1]))
+    return [part - first for part, first in zip(parts, ends - lengths, strict=True)]
+
+
+class ChunkedTable(ABC):
+    """A table in chunks. Learners that encode their tables in bytes can be fitted to it; all learners predict it."""
+
+    @property
+    @abstractmethod
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns."""
+
+    @property
+    @abstractmethod
+    def lengths(self) -> tuple[int, ...]:
+        """The number of rows of each chunk."""
+
+    @abstractmethod
+    def map_chunks(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> Iterable[Any]:
+        """Call a function with each chunk and its entry of each of the arguments; the results are in order."""
+
+    def store_chunks(
+        self, n_columns: int, lengths: Sequence[int], function: Callable[..., Any], *arguments: Sequence[Any]
+    ) -> Any:
+        """Call a function with each chunk as `map_chunks` does; the results are the columns of one array of bytes.
+
+        `lengths` are the numbers of rows of the results.
+        """
+        whole = self.allocate((n_columns, int(np.sum(lengths))), np.uint8)
+        ends = np.cumsum(lengths)
+        for part, first, last in zip(self.map_chunks(function, *arguments), ends - lengths, ends, strict=True):
+            whole[:, first:last] = part
+        return whole
+
+    @abstractmethod
+    def select(self, names: Sequence[str]) -> ChunkedTable:
+        """The table of some columns."""
+
+    @abstractmethod
+    def column(self, name: str) -> Any:
+        """The values of one column in their own type."""
+
+    def allocate(self, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+        """An array for the codes of the table."""
+        return np.empty(shape, dtype)
+
+    def __len__(self) -> int:
+        return sum(self.lengths)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The number of rows and of columns."""
+        return len(self), len(self.names)
+
+    def drop(self, *names: str) -> ChunkedTable:
+        """The table without some columns."""
+        self._check_names(names)
+        return self.select([name for name in self.names if name not in names])
+
+    def _check_names(self, names: Iterable[str]) -> None:
+        for name in names:
+            if name not in self.names:
+                raise ValueError(f"there is no column {name!r}; the columns are {some(self.names, most=8)}")
+
+    def separate(self, y: Any, sample_weight: Any) -> tuple[ChunkedTable, Any, Any]:
+        """The columns to learn from, the target and the weights, which may be given by the names of columns."""
+        taken = [name for name in (y, sample_weight) if isinstance(name, str)]
+        self._check_names(taken)
+        found = [self.column(name) if isinstance(name, str) else name for name in (y, sample_weight)]
+        return (self.drop(*taken) if taken else self), found[0], found[1]
+
+    def read(self, categorical_features: ColumnList = None, numeric_features: ColumnList = None) -> Table:
+        """The columns of the whole table, and its values, which stay in chunks."""
+        kinds = tuple(declared_kinds(self.names, categorical_features, numeric_features))
+        lengths = np.array(self.lengths, dtype=np.int64)
+        if not lengths.sum():
+            raise ValueError(f"Found array with 0 sample(s) (shape={self.shape}) while a minimum of 1 is required.")
+        drawn = split_rows(sample_of(int(lengths.sum())), lengths)
+        described = self.map_chunks(describe_chunk, [kinds] * len(lengths), drawn)
+        facts = [each for each in described if each is not None]
+        columns = merge_columns(facts, kinds)
+        sample = np.concatenate([each.values_of(columns, slice(None, -2)) for each in facts])
+        ends = np.concatenate([each.values_of(columns, slice(-2, None)) for each in facts])
+        # The annotation is that of nearly all tables; learners that can use chunks ask for them.
+        values: Any = ChunkedValues(self, columns, kinds, lengths, sample=(sample, ends))
+        return Table(columns, values, facts[0].named)
+
+
+@dataclass(frozen=True, eq=False)
+class ChunkFacts:
+    """What one chunk says about the columns of its table."""
+
+    names: tuple[str, ...]
+    named: bool
+    columns: tuple[Column, ...]
+    was_number: tuple[bool, ...]  # whether a column is of numbers by itself, before its declared kind
+    is_empty: tuple[bool, ...]  # whether all values are missing
+    picked: tuple[np.ndarray, ...]  # of each column the values of the sampled rows, then the least and the largest
+
+    def values_of(self, columns: tuple[Column, ...], which: slice) -> np.ndarray:
+        """Some of the picked values in terms of the columns of the whole table."""
+        triples = zip(columns, self.columns, self.picked, strict=True)
+        return np.column_stack([in_terms_of(column, (own, values[which])) for column, own, values in triples])
+
+
+def describe_chunk(frame: Any, kinds: Kinds, rows: np.ndarray) -> ChunkFacts | None:
+    """Describe the columns of a chunk, with the values of some rows; None for a chunk without rows."""
+    if not len(frame):
+        return None
+    source = open_source(frame)
+    read, was_number, empty, picked = [], [], [], []
+    for place, kind in enumerate(kinds):
+        coded = source.read(place, kind)
+        was_number.append(coded[0].is_numeric)
+        column, values = as_kind(coded, kind)
+        empty.append(is_empty(values))
+        read.append(column)
+        picked.append(np.append(values[rows], [np.fmin.reduce(values), np.fmax.reduce(values)]))
+    return ChunkFacts(source.names, source.named, tuple(read), tuple(was_number), tuple(empty), tuple(picked))
+
+
+def read_chunk(frame: Any, columns: tuple[Column, ...], kinds: Kinds) -> np.ndarray:
+    """Read a chunk in terms of the columns of the whole table, column after column in memory."""
+    if not len(frame):
+        return np.empty((0, len(columns)), order="F")
+    source = open_source(frame)
+    values = np.empty((source.n_rows, len(columns)), order="F")
+    for place, (column, kind) in enumerate(zip(columns, kinds, strict=True)):
+        values[:, place] = in_terms_of(column, as_kind(source.read(place, kind), kind))
+    return values
+
+
+def in_terms_of(column: Column, coded: Coded) -> np.ndarray:
+    """The values of a column of a chunk in terms of the column of the whole table."""
+    own = coded[0]
+    if own.categories == column.categories and own.unit is column.unit:
+        return coded[1]
+    return match(column, coded)
+
+
+def merge_columns(facts: Sequence[ChunkFacts], kinds: Kinds) -> tuple[Column, ...]:
+    """The columns of the whole table, as they would be read at once."""
+    for number, each in enumerate(facts):
+        if each.names != facts[0].names:
+            raise ValueError(_other_columns(facts[0].names, each.names, number))
+    return tuple(_merge(facts, place, kind) for place, kind in enumerate(kinds))
+
+
+def _other_columns(first: tuple[str, ...], other: tuple[str, ...], number: int) -> str:
+    absent, strange = [name for name in first if name not in other], [name for name in other if name not in first]
+    words = [f"lacks {some(absent)}"] * bool(absent) + [f"has {some(strange)}"] * bool(strange)
+    return f"chunk {number} has other columns than the first one: it {' and '.join(words) or 'has another order'}"
+
+
+def _merge(facts: Sequence[ChunkFacts], place: int, kind: Kind | None) -> Column:
+    """One column of the whole table."""
+    known = [each for each in facts if not each.is_empty[place]]
+    if not known:
+        column = facts[0].columns[place]
+        return column if kind else column_of_nothing(column)
+    columns = [each.columns[place] for each in known]
+    name, found = columns[0].name, {column.kind for column in columns}
+    if len(found) > 1:
+        raise ValueError(
+            f"column {name!r} is {' in some chunks and '.join(sorted(found))} in others; give it one type, or declare "
+            "it with categorical_features or numeric_features"
+        )
+    if columns[0].is_numeric:
+        return replace(columns[0], unit=_merge_units(name, {column.unit for column in columns}))
+    # Chunks without a value may still declare categories.
+    every = [each.columns[place] for each in facts if each.columns[place].kind is columns[0].kind]
+    categories: dict[Any, None] = dict.fromkeys(category for column in every for category in column.categories)
+    in_order = sorted(categories) if all(each.was_number[place] for each in known) else categories
+    return replace(columns[0], categories=tuple(in_order))
+
+
+def _merge_units(name: str, units: set[Unit]) -> Unit:
+    if len(units) == 1:
+        return next(iter(units))
+    if units == {Unit.DATE, Unit.DATETIME}:
+        return Unit.DATETIME
+    raise ValueError(f"column {name!r} is {' in some chunks and '.join(sorted(units))} in others; give it one type")
+
+
+class ChunkedValues:
+    """The values of a table in chunks.
+
+    `values[:, 3]` is a column in memory. `values[rows]` are the values of some rows, which stay in chunks.
+    """
+
+    ndim = 2
+    dtype = np.dtype(np.float64)
+
+    def __init__(
+        self,
+        table: ChunkedTable,
+        columns: tuple[Column, ...],
+        kinds: Kinds,
+        chunk_lengths: np.ndarray,
+        *,
+        sample: tuple[np.ndarray, np.ndarray] | None = None,
+        rows: np.ndarray | None = None,
+    ) -> None:
+        self.table, self.columns, self.kinds, self.chunk_lengths = table, columns, kinds, chunk_lengths
+        self.rows = rows  # the rows of the table in ascending order, if not all
+        self._sample = sample
+        self._replaced: dict[int, np.ndarray] = {}  # columns with other values than those of the table
+
+    @cached_property
+    def lengths(self) -> np.ndarray:
+        """The number of rows of each chunk that belong to these values."""
+        if self.rows is None:
+            return self.chunk_lengths
+        return np.array([len(part) for part in split_rows(self.rows, self.chunk_lengths)])
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return int(self.lengths.sum()), len(self.columns)
+
+    @property
+    def size(self) -> int:
+        return self.shape[0] * self.shape[1]
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def map(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> Iterator[Any]:
+        """Call a function with the values of each chunk, `float64[row, column]`, and its entry of each argument."""
+        return iter(self.table.map_chunks(_call_with_values, *self._calls(function, arguments)))
+
+    def store(self, n_columns: int, function: Callable[..., Any], *arguments: Sequence[Any]) -> Any:
+        """Call a function as `map` does; the results are the columns of one array of bytes."""
+        calls = self._calls(function, arguments)
+        return self.table.store_chunks(n_columns, self.lengths.tolist(), _call_with_values, *calls)
+
+    def _calls(self, function: Callable[..., Any], arguments: tuple[Sequence[Any], ...]) -> tuple[list[Any], ...]:
+        """The arguments of `_call_with_values` for each chunk."""
+        n_chunks = len(self.chunk_lengths)
+        rows = [None] * n_chunks if self.rows is None else split_rows(self.rows, self.chunk_lengths)
+        return (
+            [(function, self.columns, self.kinds)] * n_chunks,
+            list(zip(rows, self._replaced_by_chunk(), strict=True)),
+            list(zip(*arguments, strict=True)) if arguments else [()] * n_chunks,
+        )
+
+    def _replaced_by_chunk(self) -> list[dict[int, np.ndarray]]:
+        edges = np.cumsum(self.lengths)[:-1]
+        parts = {place: np.split(column, edges) for place, column in self._replaced.items()}
+        return [{place: parts[place][chunk] for place in parts} for chunk in range(len(self.chunk_lengths))]
+
+    def sample(self) -> tuple[np.ndarray, np.ndarray]:
+        """The rows that determine bins, and rows that have the extremes of all columns."""
+        if self._sample is None or self._replaced:
+            drawn = split_rows(sample_of(len(self)), self.lengths)
+            found = list(self.map(sample_chunk, drawn))
+            self._sample = np.concatenate([rows for rows, _ in found]), np.concatenate([ends for _, ends in found])
+        return self._sample
+
+    def __getitem__(self, key: Any) -> Any:
+        if not isinstance(key, tuple):
+            return self._take(np.asarray(key))
+        _, place = key  # of all rows
+        if place in self._replaced:
+            return self._replaced[place]
+        narrow = ChunkedValues(
+            self.table.select([self.table.names[place]]),
+            (self.columns[place],),
+            (self.kinds[place],),
+            self.chunk_lengths,
+            rows=self.rows,
+        )
+        return np.concatenate(list(narrow.map(_first_column)))
+
+    def __setitem__(self, key: Any, column: np.ndarray) -> None:
+        _, place = key  # of all rows
+        self._replaced[place] = np.asarray(column)
+
+    def _take(self, rows: np.ndarray) -> ChunkedValues:
+        places = np.flatnonzero(rows) if rows.dtype == bool else rows
+        taken = ChunkedValues(
+            self.table,
+            self.columns,
+            self.kinds,
+            self.chunk_lengths,
+            rows=places if self.rows is None else self.rows[places],
+        )
+        taken._replaced = {place: column[places] for place, column in self._replaced.items()}
+        return taken
+
+    def count_missing(self) -> np.ndarray:
+        """The number of missing values of each column."""
+        return np.sum(list(self.map(_count_missing)), axis=0)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        raise ValueError(
+            "a model of this kind needs the whole table in memory; fit a random forest, extra trees or gradient "
+            "boosting with the usual splits to a table in chunks, or read the table at once"
+        )
+
+
+def _call_with_values(
+    frame: Any,
+    how: tuple[Callable[..., Any], tuple[Column, ...], Kinds],
+    which: tuple[np.ndarray | None, dict[int, np.ndarray]],
+    arguments: tuple[Any, ...],
+) -> Any:
+    function, columns, kinds = how
+    rows, replaced = which
+    values = read_chunk(frame, columns, kinds)
+    if rows is not None:
+        values = np.asfortranarray(values[rows])
+    for place, column in replaced.items():
+        values[:, place] = column
+    return function(values, *arguments)
+
+
+def sample_chunk(values: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Some rows of a chunk, and two rows that have the extremes of all columns."""
+    if not len(values):
+        return values, values
+    return values[rows], np.stack([np.fmin.reduce(values, axis=0), np.fmax.reduce(values, axis=0)])
+
+
+def _first_column(values: np.ndarray) -> np.ndarray:
+    return values[:, 0]
+
+
+def _count_missing(values: np.ndarray) -> np.ndarray:
+    return np.count_nonzero(np.isnan(values), axis=0)
