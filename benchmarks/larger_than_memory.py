@@ -97,7 +97,8 @@ def fit_xgboost(folder: str, rounds: int) -> None:
 @contextmanager
 def limited(gigabytes: float | None):  # type: ignore[no-untyped-def]
     """A control group with a limit, or None if none can be made."""
-    own = next((line.split(":")[2].strip() for line in open("/proc/self/cgroup") if ":memory:" in line), None)
+    lines = Path("/proc/self/cgroup").read_text().splitlines()
+    own = next((line.split(":")[2] for line in lines if ":memory:" in line), None)
     group = None if own is None or gigabytes is None else Path(f"{GROUPS}{own}/treewright-{os.getpid()}")
     try:
         if group is not None:

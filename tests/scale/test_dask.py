@@ -8,6 +8,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from itertools import pairwise
 from typing import Any
 
@@ -296,12 +297,8 @@ def fit_while_a_worker_is_killed(client: Client, seed: int, delay: float) -> boo
 @pytest.mark.parametrize("seed", [0, 1])
 def test_a_killed_worker_does_not_change_the_model(seed: int) -> None:
     with cluster(3, processes=True) as client:
-        client.run(import_treewright)
+        client.run(import_module, "treewright.scale.cluster")
         assert fit_while_a_worker_is_killed(client, seed, delay=0.2 + 0.1 * seed)
-
-
-def import_treewright() -> None:
-    import treewright.scale.cluster  # noqa: F401
 
 
 @pytest.mark.slow
@@ -322,5 +319,5 @@ def test_fifty_kills_at_random_moments() -> None:
     for seed in range(50):
         # Dask does not always replace a worker that is killed while another one starts.
         with cluster(3, processes=True) as client:
-            client.run(import_treewright)
+            client.run(import_module, "treewright.scale.cluster")
             assert fit_while_a_worker_is_killed(client, seed, delay=draws.uniform(0.0, 0.9)), seed
