@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import random
 import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -311,6 +313,53 @@ def test_data_that_was_lost_with_its_worker_is_one_sentence() -> None:
         os.kill(pids[holder], signal.SIGKILL)
         with pytest.raises(RuntimeError, match="lost together with their part of the table"):
             on_dask.GradientBoostingRegressor(n_estimators=5).fit(futures, "number")
+
+
+LONG_FIT = """
+import sys
+import dask.dataframe as dd
+from distributed import Client
+import treewright.dask as on_dask
+
+client = Client(sys.argv[1])
+table = dd.read_parquet(sys.argv[2])
+model = on_dask.GradientBoostingRegressor(n_estimators=100_000, random_state=0, client=client)
+model.fit(table, "number")
+"""
+
+
+@pytest.mark.soak  # Dask waits half a minute before it frees what a client held
+def test_a_client_that_goes_away_leaves_the_cluster_free(tmp_path: Any) -> None:
+    FRAME[["x", "z", "number"]].to_parquet(tmp_path / "table.parquet")
+    with cluster(2, processes=True) as client:
+        address = client.scheduler.address
+        other = subprocess.Popen([sys.executable, "-c", LONG_FIT, address, str(tmp_path / "table.parquet")])
+        try:
+            while not any("run_member" in key for keys in client.processing().values() for key in map(str, keys)):
+                assert other.poll() is None
+        finally:
+            other.kill()
+            other.wait()
+        local, own = fit_both(client, "boosting of two classes", (9_000,))
+        assert digest_of(own.to_local()) == digest_of(local)
+
+
+def test_an_interrupt_ends_the_work_of_the_workers(three_workers: Client, monkeypatch: Any) -> None:
+    from treewright.scale import cluster as on_workers
+
+    wait_a_moment = on_workers.wait_a_moment
+
+    def interrupt(futures: Any) -> None:
+        wait_a_moment(futures)
+        raise KeyboardInterrupt
+
+    table = partition(FRAME[["x", "z", "number"]], UNEVEN)
+    learner = on_dask.GradientBoostingRegressor(n_estimators=100_000, random_state=0, client=three_workers)
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(on_workers, "wait_a_moment", interrupt)
+        learner.fit(table, "number")
+    local, other = fit_both(three_workers, "boosting of two classes", UNEVEN)
+    assert digest_of(other.to_local()) == digest_of(local)
 
 
 @pytest.mark.soak
