@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from model_digests import digest_of
 from typer.testing import CliRunner
 
 import treewright
+from model_digests import digest_of
 from treewright.cli.application import app
 from treewright.cli.large import write_parquet_of_demo
 

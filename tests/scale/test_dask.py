@@ -355,9 +355,10 @@ def test_an_interrupt_ends_the_work_of_the_workers(three_workers: Client, monkey
 
     table = partition(FRAME[["x", "z", "number"]], UNEVEN)
     learner = on_dask.GradientBoostingRegressor(n_estimators=100_000, random_state=0, client=three_workers)
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(on_workers, "wait_a_moment", interrupt)
+    monkeypatch.setattr(on_workers, "wait_a_moment", interrupt)
+    with pytest.raises(KeyboardInterrupt):
         learner.fit(table, "number")
+    monkeypatch.undo()
     local, other = fit_both(three_workers, "boosting of two classes", UNEVEN)
     assert digest_of(other.to_local()) == digest_of(local)
 
