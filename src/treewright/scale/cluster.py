@@ -68,9 +68,7 @@ def columns_of_part(part: Any) -> tuple[str, ...]:
 class DaskTable(ChunkedTable):
     """A table whose chunks are on the workers of a cluster."""
 
-    def __init__(
-        self, client: Any, parts: Sequence[Any], lengths: Sequence[int], names: Sequence[str], first: int = 0
-    ) -> None:
+    def __init__(self, client: Any, parts: Sequence[Any], lengths: Sequence[int], names: Sequence[str]) -> None:
         self.client, self.parts = client, list(parts)
         self._lengths, self._names = tuple(lengths), tuple(names)
 
