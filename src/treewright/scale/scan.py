@@ -147,8 +147,11 @@ class Scan(ChunkedTable):
 
     def frames(self) -> Iterator[Any]:
         """The chunks in order, as Arrow tables, or as arrays if the columns have no names."""
+        import pyarrow as pa
+
         for table in ahead(self.source.chunks(self.names)):
             yield table if self.source.named else np.column_stack([column.to_numpy() for column in table.columns])
+        pa.default_memory_pool().release_unused()
 
     def collect(self) -> Any:
         """The whole table in memory, as a frame of pandas."""

@@ -13,8 +13,8 @@ import numpy as np
 from treewright.scale.storage import Storage, StoredChunks
 from treewright.table import Frame
 
-# Cells of a chunk: 16 MB as bytes of codes, 128 MB as numbers.
-CELLS_OF_CHUNK = 1 << 23
+# Cells of a chunk: 4 MB as bytes of codes, 32 MB as numbers.
+CELLS_OF_CHUNK = 1 << 22
 
 NEEDS_ARROW = "tables in chunks need pyarrow; install it with pip install 'treewright[arrow]'"
 
