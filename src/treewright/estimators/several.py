@@ -48,7 +48,8 @@ def _class_weights(class_weight: Any, n_outputs: int) -> list[Any]:
         return [class_weight] * n_outputs
     if isinstance(class_weight, Mapping) or len(class_weight) != n_outputs:
         raise ValueError(
-            f"y has {n_outputs} columns; give class_weight as a list of {n_outputs} dicts, as 'balanced', or None"
+            f"number of elements in class_weight should match number of outputs; give a list of {n_outputs} dicts, "
+            "'balanced', or None"
         )
     return list(class_weight)
 

@@ -155,7 +155,7 @@ def paths_to(tree: Tree, leaves: np.ndarray) -> csr_matrix:
 
 def predictions_of(tree: Tree, values: np.ndarray) -> np.ndarray:
     """Return the class shares, or the number, that the tree predicts for each row, as one line per row."""
-    return average_of(tree, values, tree.value)
+    return average_of(tree, values, tree.predictions)
 
 
 def average_of(tree: Tree, values: np.ndarray, of_node: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ import numpy as np
 from treewright.engines.criteria import CRITERIA
 from treewright.table.column import Column, write_number
 from treewright.tree.imputation import Imputation
-from treewright.tree.scikit_names import ScikitNames
+from treewright.tree.scikit_names import NO_THRESHOLD, ScikitNames
 
 # The first word of a category set that has one bit per category.
 BIT_SET = 0xFFFFFFFFFFFFFFFF
@@ -157,7 +157,8 @@ class Tree(ScikitNames):
         "own" for a function of the user, whose name is `own_criterion`.
     kind : a `SplitKind` per node.
     column : index of the tested column, -1 at a leaf.
-    threshold : for threshold splits; for ordered columns the index of the last category on the first side.
+    threshold : for threshold splits; for ordered columns the index of the last category on the first side. It is NaN
+        at other splits and -2 at a leaf.
     first_child, n_children : the index of the first child of a node, and the number of children.
     missing_branch : the branch of a row with a missing value; -1 if a fraction of it goes down every branch.
     share : the fraction of such a row that goes from the parent to this node, if the parent divides rows.
@@ -233,6 +234,8 @@ class Tree(ScikitNames):
 
     def __post_init__(self) -> None:
         _check(self)
+        threshold = np.where(self.kind == SplitKind.LEAF, NO_THRESHOLD, self.threshold)
+        object.__setattr__(self, "threshold", threshold)
         for name in _array_names(self):
             object.__setattr__(self, name, _frozen(getattr(self, name)))
 
@@ -272,7 +275,7 @@ class Tree(ScikitNames):
         return int(self.depth_of.max())
 
     @cached_property
-    def value(self) -> np.ndarray:
+    def predictions(self) -> np.ndarray:
         """Class probabilities, or the number, that each node predicts; an empty branch predicts like its parent."""
         empty = self.rows == 0
         value = np.array(self.distribution, dtype=np.float64)
@@ -317,7 +320,7 @@ class Tree(ScikitNames):
     @cached_property
     def label(self) -> np.ndarray:
         """The class label that each node predicts: the most likely, or the one with the least expected cost."""
-        return _frozen(self.labels_for(self.value))
+        return _frozen(self.labels_for(self.predictions))
 
     def labels_for(self, shares: np.ndarray) -> np.ndarray:
         """Return the class labels to predict from class shares; of equally good classes, the first."""
@@ -426,7 +429,7 @@ class Node:
     @property
     def value(self) -> np.ndarray:
         """Class probabilities, or the number that the node predicts."""
-        return self.tree.value[self.index]
+        return self.tree.predictions[self.index]
 
     @property
     def prediction(self) -> Any:

@@ -22,6 +22,9 @@ TABLE, NUMBERS = load_diabetes(return_X_y=True)
 TWO = np.where(y == 1, "b", "a")
 WORDS = np.array(["a", "b", "c"])[y]
 
+# Least falls of the squared error of the target of diabetes that count.
+TOLS = (0.0, 100.0, 1e6)
+
 FIXED = {"n_estimators": 6, "growth": "best", "max_leaf_nodes": 5, "random_state": 0}
 
 
@@ -133,3 +136,35 @@ def test_what_is_no_initial_model_is_refused():
         GradientBoostingClassifier(init=LinearSVC()).fit(X, y)
     with pytest.raises(ValueError, match="init and init_score both set the initial scores"):
         GradientBoostingClassifier(init=LogisticRegression()).fit(X, TWO, init_score=np.zeros(len(X)))
+
+
+@pytest.mark.parametrize("target", [TWO, WORDS])
+def test_rounds_and_categories_have_the_names_of_scikit_learn(target):
+    coded = np.column_stack([X, np.arange(len(X)) % 3])
+    for categorical in (None, [4]):
+        ours = GradientBoostingClassifier(**FIXED, categorical_features=categorical).fit(coded, target)
+        theirs = ensemble.HistGradientBoostingClassifier(max_iter=6, categorical_features=categorical)
+        theirs.fit(coded, target)
+        assert (ours.n_iter_, ours.n_trees_per_iteration_) == (theirs.n_iter_, theirs.n_trees_per_iteration_)
+        np.testing.assert_array_equal(ours.is_categorical_, theirs.is_categorical_)
+
+
+def test_a_fall_of_the_loss_below_tol_does_not_count():
+    choices = {"n_estimators": 60, "validation_fraction": 0.3, "n_iter_no_change": 4, "random_state": 0}
+    rounds = [len(GradientBoostingRegressor(**choices, tol=tol).fit(TABLE, NUMBERS).validation_loss_) for tol in TOLS]
+    assert rounds == sorted(rounds, reverse=True)
+    assert rounds[-1] == 1 + 4  # no round after the first is better
+    model = GradientBoostingRegressor(**choices, tol=TOLS[1]).fit(TABLE, NUMBERS)
+    best, waited = model.validation_loss_[0], 0
+    for number, loss in enumerate(model.validation_loss_[1:], start=2):
+        best, waited = (loss, 0) if loss < best - TOLS[1] else (best, waited + 1)
+        assert (waited == 4) == (number == len(model.validation_loss_))
+    with pytest.raises(ValueError, match="tol is -1; give a number of 0 or more"):
+        GradientBoostingRegressor(tol=-1).fit(TABLE, NUMBERS)
+
+
+@pytest.mark.parametrize(("given", "fraction"), [(None, 1.0), ("sqrt", 0.3), ("log2", 0.3), (3, 0.3), (1, 0.1)])
+def test_columns_of_a_node_are_given_as_in_scikit_learn(given, fraction):
+    by_name = GradientBoostingRegressor(**FIXED, max_features=given).fit(TABLE, NUMBERS)
+    by_fraction = GradientBoostingRegressor(**FIXED, max_features=fraction).fit(TABLE, NUMBERS)
+    np.testing.assert_array_equal(by_name.predict(TABLE), by_fraction.predict(TABLE))

@@ -399,7 +399,7 @@ def test_regressors_fit_the_diabetes_table(criterion: str) -> None:
     answer = np.median if criterion == "absolute_error" else np.mean
     leaves = stump.apply(X)
     for leaf in (1, 2):
-        assert stump.tree_.value[leaf, 0] == pytest.approx(answer(y[leaves == leaf]))
+        assert stump.tree_.predictions[leaf, 0] == pytest.approx(answer(y[leaves == leaf]))
 
 
 def test_rules_and_depth_are_those_of_the_tree() -> None:

@@ -30,7 +30,7 @@ def fit_initial_model(init: Any, X: Any, y: Any, sample_weight: Any, *, of_class
     if sample_weight is None:
         return model.fit(open_rows(X), y)
     if not takes_weights(model):
-        raise ValueError(f"the initial estimator {type(init).__name__} does not support sample weights; leave them out")
+        raise ValueError(f"The initial estimator {type(init).__name__} does not support sample weights; leave them out")
     return model.fit(open_rows(X), y, sample_weight=sample_weight)
 
 

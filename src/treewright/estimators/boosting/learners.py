@@ -23,6 +23,7 @@ from treewright.estimators.boosting.metrics import read_metrics
 from treewright.estimators.boosting.options import (
     read_goss,
     read_interaction_cst,
+    read_max_features,
     read_recipe,
     read_share,
     read_start,
@@ -282,6 +283,25 @@ class Boosting(TakesCallbacks, TableLearner):
             self.oob_score_ = float(self.oob_scores_[-1])
 
     @property
+    def n_iter_(self) -> int:
+        """The number of rounds."""
+        check_is_fitted(self)
+        return int(self.n_estimators_)
+
+    @property
+    def n_trees_per_iteration_(self) -> int:
+        """The number of trees of a round: one, or one per class if there are three or more."""
+        check_is_fitted(self)
+        return len(self.forests_)
+
+    @property
+    def is_categorical_(self) -> np.ndarray | None:
+        """Which columns are split by category; None if none is."""
+        check_is_fitted(self)
+        found = np.array([column.is_categorical for column in self.columns_])
+        return found if found.any() else None
+
+    @property
     def feature_importances_(self) -> np.ndarray:
         """The fraction of each column in the total loss reduction of all splits."""
         check_is_fitted(self)
@@ -391,7 +411,9 @@ class Boosting(TakesCallbacks, TableLearner):
             raise parameter_error("max_bins", self.max_bins, f"a whole number from 2 to {MAX_CODES}")
         if not is_whole(self.n_iter_no_change, 1):
             raise parameter_error("n_iter_no_change", self.n_iter_no_change, "a whole number of 1 or more")
-        max_features = 1.0 if is_auto(self.max_features) else read_share("max_features", self.max_features)
+        if not is_real(self.tol) or self.tol < 0.0:
+            raise parameter_error("tol", self.tol, "a number of 0 or more")
+        max_features = read_max_features(self.max_features, len(training.columns))
         groups = read_interaction_cst(self.interaction_cst, training.columns)
         recipe = read_recipe(self, max_features, len(training.values), len(training.classes))
         n_threads = usable_threads(self.n_jobs)
@@ -413,6 +435,7 @@ class Boosting(TakesCallbacks, TableLearner):
             goss=read_goss(self.goss, self.subsample),
             colsample_bytree=read_share("colsample_bytree", self.colsample_bytree),
             n_iter_no_change=int(self.n_iter_no_change),
+            tol=float(self.tol),
             seed=seed,
             n_threads=n_threads,
             metrics=read_metrics(self.eval_metric, training.target, training.classes),
@@ -463,7 +486,7 @@ class Boosting(TakesCallbacks, TableLearner):
                 raise ValueError(f"it has {len(values)} rows, but {targets.shape[-1]} targets")
             if targets.shape[:-1] != training.y.shape[1:]:
                 raise ValueError("it has another number of targets per row than the training rows")
-            plan.loss.check_targets(targets)
+            self._check_targets(plan.loss, targets)
             if not weights.any():
                 raise ValueError("every row has a weight of zero, so it has no loss")
         except ValueError as error:
@@ -472,6 +495,12 @@ class Boosting(TakesCallbacks, TableLearner):
         codes = code_columns(choose_compiled_form(), plan.bins, seen, plan.n_threads)
         whole = replace(training, values=values, kept=None)
         return Rows(codes, targets, weights, self._read_start(given.init_score, whole, plan.loss.n_outputs))
+
+    def _check_targets(self, loss: Loss, targets: np.ndarray) -> None:
+        try:
+            loss.check_targets(targets)
+        except ValueError as error:
+            raise ValueError(f"loss={self.loss!r} {error}") from None
 
     def _earlier(self, training: Training, plan: BoostPlan, statistics: TargetEncoding) -> list[Forest]:
         """The trees to add to, none without `warm_start`."""
@@ -658,7 +687,7 @@ class GradientBoostingClassifier(ClassPredictions, Boosting):
         min_split_gain: float = 0.0,
         subsample: float | str = "auto",
         goss: Any = None,
-        max_features: float | str = "auto",
+        max_features: int | float | str | None = "auto",
         colsample_bytree: float = 1.0,
         colsample_bylevel: float = 1.0,
         monotonic_cst: Any = None,
@@ -666,6 +695,7 @@ class GradientBoostingClassifier(ClassPredictions, Boosting):
         max_bins: int = 255,
         validation_fraction: float | None = None,
         n_iter_no_change: int = 50,
+        tol: float = 0.0,
         scoring: Any = "loss",
         eval_metric: Any = None,
         train_score: bool = False,
@@ -702,6 +732,7 @@ class GradientBoostingClassifier(ClassPredictions, Boosting):
         self.max_bins = max_bins
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
         self.scoring = scoring
         self.eval_metric = eval_metric
         self.train_score = train_score
@@ -785,7 +816,8 @@ class GradientBoostingClassifier(ClassPredictions, Boosting):
         if directions.any() and len(training.target.classes) != 2:
             n_classes = len(training.target.classes)
             raise ValueError(
-                f"monotonic_cst needs a number or two classes to rise or fall, but y has {n_classes} classes"
+                "Monotonicity constraints are not supported with multiclass classification, and y has "
+                f"{n_classes} classes"
             )
         return -directions if _is_turned(training) else directions
 
@@ -828,7 +860,7 @@ class GradientBoostingRegressor(NumberPredictions, Boosting):
         min_split_gain: float = 0.0,
         subsample: float | str = "auto",
         goss: Any = None,
-        max_features: float | str = "auto",
+        max_features: int | float | str | None = "auto",
         colsample_bytree: float = 1.0,
         colsample_bylevel: float = 1.0,
         monotonic_cst: Any = None,
@@ -836,6 +868,7 @@ class GradientBoostingRegressor(NumberPredictions, Boosting):
         max_bins: int = 255,
         validation_fraction: float | None = None,
         n_iter_no_change: int = 50,
+        tol: float = 0.0,
         scoring: Any = "loss",
         eval_metric: Any = None,
         train_score: bool = False,
@@ -873,6 +906,7 @@ class GradientBoostingRegressor(NumberPredictions, Boosting):
         self.max_bins = max_bins
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
         self.scoring = scoring
         self.eval_metric = eval_metric
         self.train_score = train_score
@@ -928,13 +962,10 @@ class GradientBoostingRegressor(NumberPredictions, Boosting):
 
         loss = read()
         if isinstance(loss, Tweedie) and not training.y.any(axis=0).all():
-            raise ValueError(f"loss is {self.loss!r}, which needs targets above 0, but all are 0")
+            raise ValueError(f"loss={self.loss!r} requires non-negative y and sum(y) > 0, but all are 0")
         if training.y.ndim > 1:
             loss = ManyOutputs([read() for _ in range(training.y.shape[1])])
-        try:
-            loss.check_targets(training.y.T)
-        except ValueError as error:
-            raise ValueError(f"loss is {self.loss!r}: {error}") from None
+        self._check_targets(loss, training.y.T)
         return loss
 
     def __sklearn_tags__(self) -> Any:

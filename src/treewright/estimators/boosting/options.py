@@ -10,7 +10,7 @@ import numpy as np
 from treewright.engines.boosting.engine import BoostRecipe
 from treewright.estimators.base import Training
 from treewright.estimators.boosting.shapes import GIVEN_ROUNDS_RATE, depth_for, leaf_for, rate_for
-from treewright.estimators.parameters import is_auto, is_real, is_text, is_whole, parameter_error
+from treewright.estimators.parameters import columns_to_draw, is_auto, is_real, is_text, is_whole, parameter_error
 from treewright.table import read_frame, read_numbers
 from treewright.table.column import Column
 
@@ -54,6 +54,19 @@ def read_share(name: str, value: Any) -> float:
     if not is_real(value) or not 0.0 < value <= 1.0:
         raise parameter_error(name, value, "a share above 0.0 and up to 1.0")
     return float(value)
+
+
+def read_max_features(value: Any, n_columns: int) -> float:
+    """The fraction of the columns that each node draws: from a fraction, a number of columns, or a rule for it.
+
+    >>> read_max_features("sqrt", 25), read_max_features(5, 20), read_max_features(None, 20)
+    (0.2, 0.25, 1.0)
+    """
+    if value is None or is_auto(value):
+        return 1.0
+    if is_text(value, "sqrt", "log2") or is_whole(value, 1):
+        return columns_to_draw(int(value) if is_whole(value, 1) else value, n_columns) / n_columns
+    return read_share("max_features", value)
 
 
 def read_goss(goss: Any, subsample: Any) -> tuple[float, float] | None:
