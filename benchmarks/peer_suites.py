@@ -21,6 +21,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -107,8 +108,8 @@ def translate_stopping(given: Mapping[str, Any], found: dict[str, Any]) -> None:
         found["validation_fraction"] = 0.1
 
 
-def translate_set_params(ours: type) -> None:
-    """Let `set_params` take scikit-learn's names, too."""
+def translate_names(ours: type) -> None:
+    """Let `set_params` take scikit-learn's names, too, and a learner have them as attributes."""
     own, set_params = inspect.signature(ours).parameters, ours.set_params
 
     def renamed(self: Any, **parameters: Any) -> Any:
@@ -116,6 +117,9 @@ def translate_set_params(ours: type) -> None:
         return set_params(self, **{names[name]: value for name, value in parameters.items()})
 
     ours.set_params = renamed
+    for name, own_name in RENAMED.items():
+        if own_name in own and name not in own:
+            setattr(ours, name, property(attrgetter(own_name)))
 
 
 def pytest_configure(config: Any) -> None:
@@ -124,7 +128,7 @@ def pytest_configure(config: Any) -> None:
     for module, name, theirs, ours in found:
         setattr(module, name, translated(theirs, ours))
     for ours in {ours for *_, ours in found}:
-        translate_set_params(ours)
+        translate_names(ours)
 
 
 def pytest_sessionfinish(session: Any) -> None:

@@ -43,7 +43,9 @@ def read_monotonic_cst(monotonic_cst: Any, columns: tuple[Column, ...]) -> np.nd
         if name not in place:
             raise ValueError(f"monotonic_cst names the column {name!r}, which is not in the table")
         if direction not in (1, -1, 0):
-            raise ValueError(f"monotonic_cst is {direction!r} for column {name!r}; give 1 (rising), -1 (falling) or 0")
+            raise ValueError(
+                f"monotonic_cst must be None or an array-like of -1, 0 or 1, but {direction!r} for column {name!r}"
+            )
         if direction and columns[place[name]].is_categorical:
             raise ValueError(f"monotonic_cst names the column {name!r}, whose categories have no order; leave it out")
         directions[place[name]] = direction

@@ -233,6 +233,9 @@ min_split_gain [oblivious] : float
     Least gain of a split over all rows, in the unit of the criterion.
 min_split_gain [boosting] : float
     Least reduction of the loss by a split. Raise it for smaller trees.
+min_impurity_decrease [boosting] : float
+    Least reduction of the mean squared error of the gradients by a split, over all rows, as in scikit-learn. Unlike
+    `min_split_gain` it does not depend on the number of rows.
 max_p_value : float
     Largest p-value of the chi-squared test for a split: the probability of such a difference between the branches by
     chance. 0.05 or 0.01 stop growth early; 1.0 turns the test off.

@@ -68,6 +68,8 @@ def check_outputs(plan: Plan, **unused: Any) -> None:
     if plan.max_p_value < 1.0:
         raise _refusal("max_p_value", plan.max_p_value, "use 1.0")
     for name, value in unused.items():
+        if value is not None and name == "monotonic_cst":
+            raise ValueError("Monotonicity constraints are not supported with multiple output; fit one at a time")
         if value is not None:
             raise _refusal(name, value, "leave it None")
 

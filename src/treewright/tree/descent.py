@@ -158,6 +158,22 @@ def predictions_of(tree: Tree, values: np.ndarray) -> np.ndarray:
     return average_of(tree, values, tree.predictions)
 
 
+def labels_of(tree: Tree, values: np.ndarray) -> np.ndarray:
+    """Return the class label that the tree predicts for each row."""
+    if tree.misclassification_costs is not None:
+        return tree.labels_for(predictions_of(tree, values))
+    labels = np.empty(len(values), dtype=np.intp)
+    size = _block_size(tree)
+    for start in range(0, len(values), size):
+        block = slice(start, start + size)
+        reached = descend_rows(tree, values[block])
+        if len(reached.nodes) == len(reached.ends):
+            labels[block] = tree.label[reached.nodes]
+        else:
+            labels[block] = tree.labels_for(predictions_of(tree, values[block]))
+    return labels
+
+
 def average_of(tree: Tree, values: np.ndarray, of_node: np.ndarray) -> np.ndarray:
     """Average the entries of `of_node` over the nodes that each row reaches, weighted by the fractions of the row."""
     from treewright.engines.exact.descent import add_up

@@ -282,7 +282,8 @@ class Tree(ScikitNames):
         if self.target.is_classes:
             # Rows with a total weight of 0 have as little information about the classes as no rows.
             empty = empty | (value.sum(axis=1) <= 0.0)
-            value[~empty] += self._added_rows()
+            if self.smoothing is not None:
+                value[~empty] += self._added_rows()
             total = value.sum(axis=1, keepdims=True)
             np.divide(value, total, out=value, where=total > 0.0)
         elif self.target.has_classes:

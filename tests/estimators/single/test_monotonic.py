@@ -166,7 +166,7 @@ def test_forests_of_every_recipe_have_constraints(learner, parameters):
         ({"missing": "surrogate"}, np.arange(30) % 2, "missing is 'surrogate'"),
         ({"missing": "fractional"}, np.arange(30) % 2, "missing is 'fractional'"),
         ({"smoothing": "laplace"}, np.arange(30) % 2, "smoothing=None"),
-        ({"monotonic_cst": [2, 0, 0]}, np.arange(30) % 2, "monotonic_cst is 2 for column"),
+        ({"monotonic_cst": [2, 0, 0]}, np.arange(30) % 2, "array-like of -1, 0 or 1, but 2 for column"),
         ({"monotonic_cst": [1, 0]}, np.arange(30) % 2, "has shape 2 but the input data X has 3 features"),
     ],
 )

@@ -45,6 +45,11 @@ class Loss(ABC):
         """Refuse targets that the loss is not defined for."""
         del targets
 
+    def unit(self, scale: float) -> float:
+        """How many times as large the loss is if scores and targets are; 0 if its gradients have no such scale."""
+        del scale
+        return 0.0
+
     @abstractmethod
     def begin(self, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """The best constant score, per output."""
@@ -108,6 +113,9 @@ class Squared(Loss):
 
     kind = SQUARED
 
+    def unit(self, scale: float) -> float:
+        return scale * scale
+
     def begin(self, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
         return np.array([np.average(targets, weights=weights)])
 
@@ -159,6 +167,9 @@ class Huber(Loss):
     def __init__(self, share: float) -> None:
         self.share = share
         self.parameter = 1.0
+
+    def unit(self, scale: float) -> float:
+        return scale
 
     def begin(self, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
         return np.array([weighted_quantile(targets, weights, 0.5)])
@@ -322,6 +333,9 @@ class ManyOutputs(Loss):
 
     def fresh(self) -> Loss:
         return ManyOutputs([loss.fresh() for loss in self.losses])
+
+    def unit(self, scale: float) -> float:
+        return self.losses[0].unit(scale)
 
     def check_targets(self, targets: np.ndarray) -> None:
         for loss, line in zip(self.losses, targets, strict=True):

@@ -16,16 +16,20 @@ from treewright.table.column import Column
 
 GROWTHS = ("auto", "best", "level", "oblivious")
 
+# Parameters that are numbers of 0 or more.
+LEAST_ZERO = ("min_child_weight", "l1_regularization", "l2_regularization", "min_split_gain", "min_impurity_decrease")
 
-def read_recipe(learner: Any, max_features: float, n_rows: int, n_classes: int) -> BoostRecipe:
+
+def read_recipe(learner: Any, max_features: float, weights: np.ndarray, n_classes: int) -> BoostRecipe:
     """The choices of tree growth from the parameters of a learner, every one checked."""
+    n_rows = len(weights)
     if not is_whole(learner.max_leaf_nodes, 2):
         raise parameter_error("max_leaf_nodes", learner.max_leaf_nodes, "a whole number of 2 or more")
     if not is_auto(learner.min_samples_leaf) and not is_whole(learner.min_samples_leaf, 1):
         raise parameter_error("min_samples_leaf", learner.min_samples_leaf, "a whole number of 1 or more, or 'auto'")
     if learner.max_depth is not None and not is_whole(learner.max_depth, 1):
         raise parameter_error("max_depth", learner.max_depth, "a whole number of 1 or more, or None for no limit")
-    for name in ("min_child_weight", "l1_regularization", "l2_regularization", "min_split_gain"):
+    for name in LEAST_ZERO:
         if not is_real(getattr(learner, name)) or getattr(learner, name) < 0.0:
             raise parameter_error(name, getattr(learner, name), "a number of 0 or more")
     if learner.growth not in GROWTHS:
@@ -43,7 +47,8 @@ def read_recipe(learner: Any, max_features: float, n_rows: int, n_classes: int) 
         min_child_weight=float(learner.min_child_weight),
         l1_regularization=float(learner.l1_regularization),
         l2_regularization=float(learner.l2_regularization),
-        min_split_gain=float(learner.min_split_gain),
+        # The gain of the engine is half the fall of the sum of squares.
+        min_split_gain=max(float(learner.min_split_gain), 0.5 * learner.min_impurity_decrease * float(weights.sum())),
         learning_rate=auto_rate if is_auto(rate) else float(rate),
         level_share=read_share("colsample_bylevel", learner.colsample_bylevel),
         node_share=max_features,
