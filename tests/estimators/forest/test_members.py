@@ -143,7 +143,7 @@ def test_rows_that_no_tree_left_out_are_counted_in_a_warning() -> None:
     with pytest.warns(UserWarning, match=r"do not have OOB scores: \d+ of 150 rows are in every bag"):
         model = tw.RandomForestClassifier(2, oob_score=True, random_state=0).fit(X, y)
     assert np.isnan(model.oob_decision_function_).any()
-    with pytest.warns(UserWarning, match=r"do not have OOB scores.*: \d+ of 150 rows are in every bag"):
+    with pytest.warns(UserWarning, match=r"do not have OOB scores.* \d+ of 150 rows are in every bag"):
         tw.BaggingClassifier(None, 2, oob_score=True, random_state=0).fit(X, y)
 
 
