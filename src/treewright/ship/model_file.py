@@ -146,6 +146,7 @@ def _described(model: Any) -> tuple[dict[str, np.ndarray], dict[str, str]]:
         "classes": [_brief(one) for one in model.classes_]
         if isinstance(getattr(model, "classes_", None), np.ndarray)
         else None,
+        "data_digest": getattr(model, "data_digest_", None),
         "model": writer.write(model),
     }
     text = json.dumps(described, separators=(",", ":"), ensure_ascii=False, allow_nan=False)

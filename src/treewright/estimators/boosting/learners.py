@@ -216,7 +216,7 @@ class Boosting(TakesCallbacks, TableLearner):
             learner.init_, learner.reads_once_ = model, model is None
             learner.n_estimators_, learner.learning_rate_ = len(forests[0]), plan.recipe.learning_rate
             learner.columns_, learner.target_ = training.columns, training.target
-            learner.target_encoding_ = statistics
+            learner.target_encoding_, learner.data_digest_ = statistics, training.digest
             return learner
 
         plan, found, initial = self._boost(plan, rows, sets, earlier, None if steps is None else (steps, keep))

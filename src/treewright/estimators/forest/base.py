@@ -172,7 +172,7 @@ class ForestLearner(TakesCallbacks, CountedEnsemble, TableLearner):
         self.seed_, self.shape_ = plan.seed, shape
         kept = None if training.kept is None else np.flatnonzero(training.kept)
         self.bagging_ = plan.bagging, len(training.y), kept
-        self.forest_ = forest
+        self.forest_, self.data_digest_ = forest, training.digest
         self._keep_out_of_bag(out_of_bag, rows, training)
         return self
 
