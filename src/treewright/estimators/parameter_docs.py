@@ -357,6 +357,13 @@ warm_start [boosting] : bool
 keep_on_interrupt : bool
     Whether Ctrl-C ends boosting with the trees so far instead of an error. While the number of rounds is being chosen
     there are no trees to keep.
+checkpoint : path or None
+    A file that has the model so far, written anew every `checkpoint_every` trees or rounds. If it exists, the fit goes
+    on with it, and ends with the same model, bit for bit. One of other data or parameters is refused.
+checkpoint_every [forest] : int
+    Number of trees between two writings of `checkpoint`.
+checkpoint_every [boosting] : int
+    Number of rounds between two writings of `checkpoint`.
 quantiles : bool
     Whether to keep the targets and leaves of the training rows, which `predict_quantiles` needs.
 max_categories : int

@@ -7,7 +7,10 @@ estimator. Values that occur in several places are written once; `ref` refers to
 from __future__ import annotations
 
 import base64
+import hashlib
+import json
 import math
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from datetime import date, datetime, time, timedelta
@@ -60,6 +63,8 @@ class Writer:
             return int(value)
         if isinstance(value, float) and not isinstance(value, np.generic):
             return value if math.isfinite(value) else {KEY: "float", "text": repr(float(value))}
+        if isinstance(value, os.PathLike):
+            return os.fspath(value)
         if isinstance(value, list) and type(value) is list:
             return [self.write(item) for item in value]
         plain = _write_plain(value)
@@ -119,6 +124,20 @@ class Writer:
         name = str(len(self.arrays))
         self.arrays[name] = stored
         return {KEY: "array", "name": name, **({"unit": unit} if unit else {})}
+
+
+def digest_of_value(value: Any) -> str:
+    """The SHA-256 of a value as a file would contain it; of functions the names only.
+
+    >>> digest_of_value({"a": [1, None]}) == digest_of_value({"a": [1, None]}) != digest_of_value({"a": [1, 0]})
+    True
+    """
+    writer = Writer()
+    digest = hashlib.sha256(json.dumps(writer.write(value), sort_keys=True).encode())
+    for name, array in writer.arrays.items():
+        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
 
 
 def _field_names(known: Any) -> list[str]:
