@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
+from textwrap import shorten
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -32,6 +33,9 @@ _SIGNATURE_END = 8 + len(_SIGNATURE)
 
 # Files of at least this size are mapped into memory instead of read.
 LEAST_MAPPED = 1 << 24
+
+# Characters of the reason why a file is refused, which may contain a part of the file.
+LONGEST_REASON = 300
 
 
 def save(model: Any, path: Any = None) -> bytes | None:
@@ -88,7 +92,7 @@ def load(source: Any, *, functions: Mapping[str, Callable[..., Any]] | None = No
     except ModelFileError:
         raise
     except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError, MemoryError) as error:
-        words = " ".join(str(error).split()) or type(error).__name__
+        words = shorten(" ".join(str(error).split()) or type(error).__name__, LONGEST_REASON, placeholder=" ...")
         raise ModelFileError(f"the model in the file is damaged: {words}") from error
     if name_of(object_classes(), model) is None or not isinstance(model, BaseEstimator):
         raise ModelFileError("the file does not contain a model of treewright")

@@ -58,6 +58,7 @@ from treewright.estimators.monotonic import read_monotonic_cst
 from treewright.estimators.parameter_docs import documented
 from treewright.estimators.parameters import check_progress, is_auto, is_real, is_whole, parameter_error, shows_progress
 from treewright.estimators.random_state import draw_seed
+from treewright.estimators.single.magnitudes import largest_target
 from treewright.estimators.weights import read_weights
 from treewright.runtime.forms import choose_compiled_form
 from treewright.runtime.progress import follow
@@ -968,6 +969,7 @@ class GradientBoostingRegressor(NumberPredictions, Boosting):
         def read() -> Loss:
             return read_loss(self.loss, LossChoices(0, self.quantile, self.tweedie_power))
 
+        largest_target(training.y)
         loss = read()
         if isinstance(loss, Tweedie) and not training.y.any(axis=0).all():
             raise ValueError(f"loss is {self.loss!r}, which needs targets above 0, but all are 0")

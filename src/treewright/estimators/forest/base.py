@@ -49,6 +49,7 @@ from treewright.estimators.parameters import (
 from treewright.estimators.random_state import draw_seed
 from treewright.estimators.several import accuracy_of_all, classes_of, refuse_text, shares_of, stacked
 from treewright.estimators.single.base import specification
+from treewright.estimators.single.magnitudes import largest_target
 from treewright.estimators.single.trees import DecisionTreeClassifier, DecisionTreeRegressor
 from treewright.runtime.forms import choose_compiled_form
 from treewright.runtime.progress import follow
@@ -141,6 +142,8 @@ class ForestLearner(TakesCallbacks, CountedEnsemble, TableLearner):
         n_trees = self._count_trees(len(training.y))
         binned = bin_training(training, plan)
         training = training if binned is not None else training.in_full()
+        if binned is None and not training.target.is_classes and not training.target.outputs:
+            largest_target(training.y)
         if checkpoint is not None and checkpoint.found is not None:
             shape = checkpoint.found.shape_
         elif earlier is None:
