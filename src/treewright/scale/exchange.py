@@ -78,7 +78,7 @@ def stop_fit(fit: str) -> None:
     MAILBOX.stop(fit)
 
 
-def check_wanted(worker: Any, task: str) -> None:
+def check_wanted(worker: Any, task: Any) -> None:
     """Raise an error if nobody waits for the result of this task, because its client is gone or has cancelled it."""
     found = worker.state.tasks.get(task)
     if found is None or found.state == "cancelled":
