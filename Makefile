@@ -4,7 +4,7 @@ PIP := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check
 READY := $(VENV)/.ready
 BENCH_READY := $(VENV)/.bench-ready
 
-.PHONY: help kernels demo test test-fast test-jit soak lint bench-trees bench-missing bench-forests bench-boosting bench-prediction \
+.PHONY: help kernels demo test test-fast test-jit test-bounds soak lint bench-trees bench-missing bench-forests bench-boosting bench-prediction \
 	bench-start bench-reading bench-defaults bench-peer-suites bench-busy bench-shap bench-dask bench-memory soak-dask bench-exports bench-accuracy bench-forest-accuracy bench-boosting-accuracy clean
 
 help:
@@ -14,6 +14,7 @@ help:
 	@echo "make test                     run all tests"
 	@echo "make soak                     run all tests, with ten times as many examples and checks that take minutes; hours"
 	@echo "make test-jit                 run a part of the tests with kernels that Numba compiles at run time"
+	@echo "make test-bounds              run the tests of the kernels with every index checked; about 20 minutes"
 	@echo "make lint                     check style, format and types"
 	@echo "make bench-start              time from process start to first prediction, from a wheel; about 10 minutes"
 	@echo "make bench-reading            compare the speed of reading CSV files; about 2 minutes"
@@ -54,6 +55,10 @@ soak: kernels
 
 test-jit: $(READY)
 	TREEWRIGHT_FORM=jit $(VENV)/bin/python -m pytest -n 2 tests/engines tests/runtime tests/encoding -m "not slow and not soak"
+
+test-bounds: $(READY)
+	TREEWRIGHT_FORM=jit NUMBA_BOUNDSCHECK=1 $(VENV)/bin/python -m pytest -n 2 --dist worksteal -m "not soak" \
+		tests/engines tests/encoding tests/tree tests/insight/shapley tests/scale
 
 lint: $(READY)
 	$(VENV)/bin/ruff check .

@@ -37,8 +37,9 @@ SIDE_PACKAGES = {"datasets": {"table"}}
 # Engines beside each other, with the engines they may use. What all share lies in the modules above them.
 ENGINES = {"packed": set(), "exact": set(), "forest": {"packed"}, "boosting": {"packed"}}
 
-# A learner offers views of itself, `model.rules()`; it may look to the right, but only when asked.
-ALLOWED_INSIDE_FUNCTIONS = {("estimators", "show")}
+# A learner offers views of itself, `model.rules()`, and writes its checkpoints; it may look to the right, but only when
+# asked.
+ALLOWED_INSIDE_FUNCTIONS = {("estimators", "show"), ("estimators", "ship")}
 
 # Modules that must stay usable alone.
 FREE_OF_THE_PROJECT = ("insight/measures.py",)

@@ -44,5 +44,7 @@ def _print(described: dict[str, Any]) -> None:
         report.blank()
     if described["classes"] is not None:
         report.paragraph(f"Classes: {', '.join(map(str, described['classes']))}.")
+    if described.get("data_digest"):
+        report.paragraph(f"Data digest: {described['data_digest']}.")
     chosen = ", ".join(f"{name}={value!r}" for name, value in described["parameters"].items() if value is not None)
     report.paragraph(f"Parameters: {chosen}.")

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from treewright.estimators.chunks import by_chunks
+from treewright.estimators.data_digest import digest_of_training
 from treewright.estimators.equivalents import NamesExplained
 from treewright.estimators.missing_values import refuse_missing, refuse_unseen
 from treewright.estimators.parameters import is_text
@@ -50,6 +51,7 @@ class Training:
     weights: np.ndarray
     whole: np.ndarray | None = None  # values of the table that the rows come from, if some were set aside
     kept: np.ndarray | None = None  # which rows of the user's table weigh something, if not all do
+    digest: str = ""  # of the user's table with target and weights
 
     @property
     def table(self) -> np.ndarray:
@@ -186,6 +188,9 @@ class TableLearner(NamesExplained, BaseEstimator):
         if len(targets) != n_rows:
             raise ValueError(f"X has {n_rows} rows, but y has {len(targets)} values; give one target value per row")
         weights = read_weights(sample_weight, n_rows)
+        digest = digest_of_training(
+            table.columns, table.values, targets, weights, classes=target.classes, n_jobs=getattr(self, "n_jobs", None)
+        )
         weights = self._weigh_classes(target, targets, weights) if several is None else weights * by_class
         with np.errstate(over="ignore"):
             total = weights.sum()
@@ -195,7 +200,7 @@ class TableLearner(NamesExplained, BaseEstimator):
         kept = weights > 0.0
         if not kept.any():
             raise ValueError("every row has a weight of zero, so there is nothing to learn from; give some row more")
-        training = Training(table.columns, table.values, target, classes, targets, weights)
+        training = Training(table.columns, table.values, target, classes, targets, weights, digest=digest)
         return training if kept.all() else _leave_out(training, kept)
 
     def _read_target(self, y: Any) -> tuple[np.ndarray, np.ndarray, tuple[Any, ...]]:

@@ -362,6 +362,13 @@ warm_start [boosting] : bool
 keep_on_interrupt : bool
     Whether Ctrl-C ends boosting with the trees so far instead of an error. While the number of rounds is being chosen
     there are no trees to keep.
+checkpoint : path or None
+    A file that has the model so far, written anew every `checkpoint_every` trees or rounds. If it exists, the fit goes
+    on with it, and ends with the same model, bit for bit. One of other data or parameters is refused.
+checkpoint_every [forest] : int
+    Number of trees between two writings of `checkpoint`.
+checkpoint_every [boosting] : int
+    Number of rounds between two writings of `checkpoint`.
 quantiles : bool
     Whether to keep the targets and leaves of the training rows, which `predict_quantiles` needs.
 max_categories : int
@@ -475,6 +482,8 @@ n_features_in_ : int
     The number of columns.
 feature_names_in_ : ndarray
     The names of the columns, if the table has names.
+data_digest_ : str
+    The digest of the training table, its target and the weights; models of the same data have the same digest.
 feature_importances_ : ndarray
     The fraction of each column in the total gain of all splits.
 feature_importances_ [meta] : ndarray
@@ -488,29 +497,30 @@ oob_prediction_ [numbers] : ndarray
 """
 
 _COLUMNS = ("n_features_in_", "feature_names_in_")
+_DATA = (*_COLUMNS, "data_digest_")
 _OUT_OF_BAG = ("oob_score_", "oob_decision_function_", "oob_prediction_")
-_MEMBERS = ("estimators_", "named_estimators_", "classes_", *_COLUMNS)
+_MEMBERS = ("estimators_", "named_estimators_", "classes_", *_DATA)
 
 # The attributes of the classes with a tag; those that have no entry for a class are left out.
 ATTRIBUTES_BY_TAG = {
-    "single": ("tree_", "classes_", "n_classes_", "n_outputs_", *_COLUMNS, "feature_importances_"),
+    "single": ("tree_", "classes_", "n_classes_", "n_outputs_", *_DATA, "feature_importances_"),
     "cost_complexity": ("ccp_alpha_",),
     "forest": (
         *("forest_", "estimators_", "estimators_samples_", "n_estimators_"),
-        *("classes_", "n_outputs_", *_COLUMNS, "feature_importances_", *_OUT_OF_BAG),
+        *("classes_", "n_outputs_", *_DATA, "feature_importances_", *_OUT_OF_BAG),
     ),
     "boosting": (
         *("forests_", "estimators_", "init_", "n_estimators_", "learning_rate_", "validation_loss_", "evals_result_"),
         *("best_iteration_", "best_score_", "train_score_", "oob_scores_", "oob_improvement_"),
-        *("classes_", *_COLUMNS, "feature_importances_"),
+        *("classes_", *_DATA, "feature_importances_"),
     ),
     "adaboost": (
         *("stages_", "estimator_", "estimators_", "estimator_weights_", "estimator_errors_"),
-        *("classes_", "n_classes_", *_COLUMNS, "feature_importances_"),
+        *("classes_", "n_classes_", *_DATA, "feature_importances_"),
     ),
     "bagging": (
         *("estimator_", "estimators_", "estimators_samples_", "estimators_features_"),
-        *("classes_", *_COLUMNS, "feature_importances_"),
+        *("classes_", *_DATA, "feature_importances_"),
     ),
     "out_of_bag": _OUT_OF_BAG,
     "voting": (*_MEMBERS, "ensemble_"),

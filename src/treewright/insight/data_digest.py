@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any
 
 import numpy as np
 
+from treewright.estimators.data_digest import digest_of_training
 from treewright.insight.columns import ColumnSummaries
 from treewright.insight.task import Task
-from treewright.table import Table
+from treewright.table import Table, read_classes
 
 # A class with a smaller fraction of the rows is rare; a larger fraction of missing values is worth a warning.
 RARE_CLASS, MUCH_MISSING = 0.05, 0.5
@@ -18,21 +18,21 @@ RARE_CLASS, MUCH_MISSING = 0.05, 0.5
 LEAK_SHARE, LEAK_SCORE = 0.95, 0.99
 
 
-def digest_of(table: Table, target: np.ndarray) -> str:
-    """The SHA-256 of all column names, kinds, categories and values, and of the target.
+def digest_of(table: Table, target: np.ndarray, task: Task) -> str:
+    """The digest of a table and its target: `data_digest_` of models that were fitted to them without weights.
 
+    >>> from treewright import DecisionTreeClassifier
     >>> from treewright.table import read_frame
-    >>> target = np.array(["x", "y"])
-    >>> one, other = digest_of(read_frame({"a": [1, 2]}), target), digest_of(read_frame({"a": [1, 3]}), target)
-    >>> len(one), one == other
-    (64, False)
+    >>> rows, target = {"a": [1, 2]}, np.array(["x", "y"])
+    >>> found = digest_of(read_frame(rows), target, Task.CLASSES)
+    >>> len(found), found == DecisionTreeClassifier().fit(rows, target).data_digest_
+    (64, True)
     """
-    found = hashlib.sha256()
-    for column, values in zip(table.columns, table.values.T, strict=True):
-        found.update(repr((column.name, str(column.kind), [str(name) for name in column.categories])).encode())
-        found.update(np.ascontiguousarray(values, dtype="<f8").tobytes())
-    found.update(repr([str(value) for value in target.tolist()]).encode())
-    return found.hexdigest()
+    weights = np.ones(len(target))
+    if task is not Task.CLASSES:
+        return digest_of_training(table.columns, table.values, np.asarray(target, np.float64), weights)
+    labels, classes = read_classes(target)
+    return digest_of_training(table.columns, table.values, labels, weights, classes=classes.tolist())
 
 
 def warnings_of(columns: ColumnSummaries, target: np.ndarray, task: Task, n_rows: int) -> list[str]:

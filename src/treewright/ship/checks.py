@@ -10,7 +10,9 @@ import numpy as np
 from treewright.encoding.bins import MAX_CODES, Bins
 from treewright.ship.layout import ModelFileError
 from treewright.table.column import Column
-from treewright.tree import Target
+from treewright.tree import Target, Tree
+from treewright.tree.forest import Forest
+from treewright.tree.tree_list import TreeList
 
 # The type and the number of dimensions of each array.
 _TREE = {
@@ -147,4 +149,53 @@ _CHECKS: dict[str, Callable[[Mapping[str, Any]], bool]] = {
     "TargetEncoding": _fits_encoding,
     "Imputation": _fits_imputation,
     "Target": _fits_target,
+}
+
+
+def check_state(name: str, state: Mapping[str, Any]) -> None:
+    """Raise an error for fitted attributes of another kind than estimators have under these names."""
+    for attribute, fits in _ATTRIBUTES.items():
+        if attribute in state and not fits(state[attribute]):
+            raise ModelFileError(f"{attribute} of the {name} of the file has another type; the file is damaged")
+
+
+def _is_line(value: Any, kinds: str = "fiu") -> bool:
+    return isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind in kinds
+
+
+def _are_finite(value: Any) -> bool:
+    return _is_line(value) and bool(np.isfinite(value).all())
+
+
+def _are_classes(value: Any) -> bool:
+    if isinstance(value, list):
+        return all(one is None or _is_line(one, "OSUbiufM") for one in value)
+    return _is_line(value, "OSUbiufM")
+
+
+def _are_names(value: Any) -> bool:
+    return _is_line(value, "OU") and all(isinstance(name, str) for name in value.tolist())
+
+
+def _are_forests(value: Any) -> bool:
+    return isinstance(value, list) and len(value) > 0 and all(isinstance(one, Forest) for one in value)
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+# Attributes that predictions of several learners are computed from.
+_ATTRIBUTES: dict[str, Callable[[Any], bool]] = {
+    "tree_": lambda value: isinstance(value, Tree),
+    "forest_": lambda value: isinstance(value, Forest | TreeList),
+    "forests_": _are_forests,
+    "initial_": _are_finite,
+    "weights_": _are_finite,
+    "columns_": _are_columns,
+    "target_": lambda value: isinstance(value, Target),
+    "classes_": _are_classes,
+    "feature_names_in_": _are_names,
+    "n_features_in_": _is_whole,
+    "n_estimators_": _is_whole,
 }

@@ -115,15 +115,15 @@ def _read_arrays(header: Mapping[str, Any], data: memoryview) -> dict[str, np.nd
             dtype, shape, (first, last) = np.dtype(DTYPES[entry["dtype"]]), entry["shape"], entry["data_offsets"]
             sizes = [first, last, *(shape if isinstance(shape, list) else [None])]
         except (KeyError, TypeError, ValueError):
-            raise ModelFileError(f"array {name!r} of the file has no valid description; the file is damaged") from None
+            raise ModelFileError(f"array {name[:50]!r} of the file has no valid description; it is damaged") from None
         if not all(isinstance(size, int) and not isinstance(size, bool) and size >= 0 for size in sizes):
-            raise ModelFileError(f"array {name!r} of the file has an invalid size; the file is damaged")
+            raise ModelFileError(f"array {name[:50]!r} of the file has an invalid size; the file is damaged")
         if last > len(data) or last - first != math.prod(shape) * dtype.itemsize:
-            raise ModelFileError(f"array {name!r} does not fit into the file; the file is cut off or damaged")
+            raise ModelFileError(f"array {name[:50]!r} does not fit into the file; the file is cut off or damaged")
         try:
             array = np.frombuffer(data[first:last], dtype=dtype).reshape(shape)
         except ValueError:
-            raise ModelFileError(f"array {name!r} of the file has an invalid shape; the file is damaged") from None
+            raise ModelFileError(f"array {name[:50]!r} of the file has an invalid shape; the file is damaged") from None
         arrays[name] = array.astype(dtype.newbyteorder("="), copy=False)
         spans.append((first, last))
     spans.sort()

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
+from textwrap import shorten
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -33,6 +34,9 @@ _SIGNATURE_END = 8 + len(_SIGNATURE)
 
 # Files of at least this size are mapped into memory instead of read.
 LEAST_MAPPED = 1 << 24
+
+# Characters of the reason why a file is refused, which may contain a part of the file.
+LONGEST_REASON = 300
 
 
 def save(model: Any, path: Any = None) -> bytes | None:
@@ -89,7 +93,7 @@ def load(source: Any, *, functions: Mapping[str, Callable[..., Any]] | None = No
     except ModelFileError:
         raise
     except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError, MemoryError) as error:
-        words = " ".join(str(error).split()) or type(error).__name__
+        words = shorten(" ".join(str(error).split()) or type(error).__name__, LONGEST_REASON, placeholder=" ...")
         raise ModelFileError(f"the model in the file is damaged: {words}") from error
     if name_of(object_classes(), model) is None or not isinstance(model, BaseEstimator):
         raise ModelFileError("the file does not contain a model of treewright")
@@ -160,6 +164,7 @@ def _described(model: Any, saved: datetime) -> tuple[dict[str, np.ndarray], dict
         "classes": [_brief(one) for one in model.classes_]
         if isinstance(getattr(model, "classes_", None), np.ndarray)
         else None,
+        "data_digest": getattr(model, "data_digest_", None),
         "model": writer.write(model),
     }
     text = json.dumps(described, separators=(",", ":"), ensure_ascii=False, allow_nan=False)

@@ -7,7 +7,10 @@ estimator. Values that occur in several places are written once; `ref` refers to
 from __future__ import annotations
 
 import base64
+import hashlib
+import json
 import math
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from datetime import date, datetime, time, timedelta
@@ -18,7 +21,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import Bunch
 
-from treewright.ship.checks import check_fields
+from treewright.ship.checks import check_fields, check_state
 from treewright.ship.layout import DTYPES, ModelFileError
 from treewright.ship.registry import name_of, object_classes, value_classes
 from treewright.table.column import Column, Kind, Unit
@@ -60,6 +63,8 @@ class Writer:
             return int(value)
         if isinstance(value, float) and not isinstance(value, np.generic):
             return value if math.isfinite(value) else {KEY: "float", "text": repr(float(value))}
+        if isinstance(value, os.PathLike):
+            return os.fspath(value)
         if isinstance(value, list) and type(value) is list:
             return [self.write(item) for item in value]
         plain = _write_plain(value)
@@ -121,6 +126,20 @@ class Writer:
         return {KEY: "array", "name": name, **({"unit": unit} if unit else {})}
 
 
+def digest_of_value(value: Any) -> str:
+    """The SHA-256 of a value as a file would contain it; of functions the names only.
+
+    >>> digest_of_value({"a": [1, None]}) == digest_of_value({"a": [1, None]}) != digest_of_value({"a": [1, 0]})
+    True
+    """
+    writer = Writer()
+    digest = hashlib.sha256(json.dumps(writer.write(value), sort_keys=True).encode())
+    for name, array in writer.arrays.items():
+        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
+
+
 def _field_names(known: Any) -> list[str]:
     """The fields of a named tuple or a dataclass."""
     return list(known._fields) if issubclass(known, tuple) else [field.name for field in fields(known)]
@@ -175,7 +194,10 @@ class Reader:
         if kind == "array":
             return self._read_array(written)
         if kind == "scalar":
-            return self._read_array(written["array"])[()]
+            array = self._read_array(written["array"])
+            if array.ndim:
+                raise ModelFileError("a number of the file is an array; the file is damaged")
+            return array[()]
         if kind == "cells":
             return self._read_cells(written)
         if kind == "tuple":
@@ -193,7 +215,7 @@ class Reader:
             return self.functions.get(name) or MissingFunction(name)
         if kind in value_classes():
             return self._read_value(value_classes()[kind], written["fields"])
-        raise ModelFileError(f"the file contains {kind!r}, which this version of treewright does not know")
+        raise ModelFileError(f"the file contains {str(kind)[:50]!r}, which this version of treewright does not know")
 
     def _read_array(self, written: Mapping[str, Any]) -> np.ndarray:
         # Each array has one place, so that a file cannot repeat a large one.
@@ -233,10 +255,11 @@ class Reader:
         known = object_classes().get(_text(written["class"]))
         if known is None:
             raise ModelFileError(
-                f"the file contains {written['class']!r}, which this version of treewright does not know"
+                f"the file contains {written['class'][:50]!r}, which this version of treewright does not know"
             )
         value: Any = list.__new__(known) if issubclass(known, list) else object.__new__(known)
         state = {_text(key): self.read(item) for key, item in written["state"].items()}
+        check_state(known.__name__, state)
         value.__dict__.update(state)
         if issubclass(known, list):
             value.extend(self.read(item) for item in written.get("items", []))

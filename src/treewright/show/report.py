@@ -120,7 +120,7 @@ def write_report(
         html_of_section(_importance_section(importances)),
         effects_section(model, X, importances),
         html_of_section(_errors(found, target)),
-        html_of_section(_reproduction(model, digest_of(table, target), command)),
+        html_of_section(_reproduction(model, digest_of(table, target, found.task), command)),
     ]
     title = escape(_short(f"{type(model).__name__}: {name}"))
     return (

@@ -126,11 +126,15 @@ def family(value: object) -> str:
     return "durations"
 
 
+# Characters of one value in a message.
+LONGEST_VALUE = 60
+
+
 def some(values: Sequence[object], most: int = 3) -> str:
     """A few values for a message: the first ones, and dots for the rest.
 
     >>> some(["12y", "n/a", "?", "old"])
     "'12y', 'n/a', '?', ..."
     """
-    shown = [repr(value) for value in values[:most]]
+    shown = [text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}..." for text in map(repr, values[:most])]
     return ", ".join([*shown, "..."] if len(values) > most else shown)

@@ -180,10 +180,45 @@ class Forest:
             self,
             node_start=np.concatenate([self.node_start, other.node_start[1:] + self.node_start[-1]]),
             leaf_start=np.concatenate([self.leaf_start, other.leaf_start[1:] + self.leaf_start[-1]]),
-            node_set=np.concatenate([self.node_set, other.node_set + np.int32(len(self.sets))]),
+            node_set=np.concatenate([self.node_set, other._numbers_of_sets(len(self.sets))]),
             leaf_end=np.concatenate([self.leaf_end, other.leaf_end + len(self.entry_class)]),
             **joined,
         )
+
+    def _numbers_of_sets(self, shift: int) -> np.ndarray:
+        """The numbers of the nodes' sets after `shift` other sets; 0 for nodes that test none."""
+        is_set = (self.nodes[: len(self.node_set)] & IS_SET) != 0
+        return np.where(is_set, self.node_set + np.int32(shift), np.int32(0)).astype(np.int32)
+
+    def parts(self) -> list[GrownTrees]:
+        """Return the trees one by one, as an engine returned them: `Forest.of` of them is this forest."""
+        entries = np.append(0, self.leaf_end)
+        found = []
+        for tree in range(len(self)):
+            nodes = slice(self.node_start[tree], self.node_start[tree + 1])
+            leaves = slice(self.leaf_start[tree], self.leaf_start[tree + 1])
+            node_set = self.node_set[nodes]
+            used = node_set[(self.nodes[nodes][: len(node_set)] & IS_SET) != 0]
+            sets = slice(int(used.min()), int(used.max()) + 1) if len(used) else slice(0, 0)
+            entry = slice(entries[leaves.start], entries[leaves.stop]) if len(self.leaf_end) else slice(0, 0)
+            sizes = [part.stop - part.start for part in (nodes, leaves, sets, entry)]
+            found.append(
+                GrownTrees(
+                    ends=np.array([sizes], np.int64),
+                    nodes=self.nodes[nodes],
+                    node_set=np.maximum(node_set - np.int32(sets.start), np.int32(0)),
+                    sets=self.sets[sets],
+                    leaf_weight=self.leaf_weight[leaves],
+                    leaf_rows=self.leaf_rows[leaves],
+                    leaf_value=self.leaf_value[leaves],
+                    leaf_spread=self.leaf_spread[leaves],
+                    leaf_end=self.leaf_end[leaves] - entry.start,
+                    entry_class=self.entry_class[entry],
+                    entry_share=self.entry_share[entry],
+                    gains=self.gains[tree : tree + 1],
+                )
+            )
+        return found
 
     def code(self, values: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
         """Encode rows for the trees, with one byte per column."""

@@ -10,6 +10,7 @@ from treewright import (
     DecisionTreeClassifier,
     ExtraTreesClassifier,
     ExtraTreesRegressor,
+    GradientBoostingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
 )
@@ -182,3 +183,12 @@ def test_an_interrupt_does_not_wait_for_a_tree_that_is_not_grown_in_bytes():
         "os._exit(0)\n"
     )
     assert printed_by(code) == ["['growing trees: 0 of 10'] True"]
+
+
+@pytest.mark.parametrize(
+    "learner", [RandomForestRegressor(3, missing="fractional"), GradientBoostingRegressor(n_estimators=3)]
+)
+def test_targets_whose_squares_are_too_large_are_refused(learner) -> None:
+    # Sums of these targets are infinite, and the means of leaves were not a number.
+    with pytest.raises(ValueError, match="whose squares are too large; divide y by a constant"):
+        learner.fit(np.arange(40.0)[:, None], np.tile([1e308, -1e308], 20))

@@ -12,6 +12,7 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from treewright.encoding.bins import MAX_CODES, Bins
+from treewright.encoding.chunks import is_here
 from treewright.encoding.target_encoding import TargetEncoding, fit_target_encoding
 from treewright.engines.exact.own_criterion import name_of
 from treewright.engines.packed.trees import GrownTrees
@@ -30,6 +31,7 @@ from treewright.estimators.boosting.options import (
     read_targets,
 )
 from treewright.estimators.boosting.own_classes import OwnClasses
+from treewright.estimators.boosting.resuming import ResumedRounds
 from treewright.estimators.boosting.rounds import (
     MOST_ROWS_TO_REFIT,
     Boosted,
@@ -50,6 +52,7 @@ from treewright.estimators.boosting.shapes import (
     take_shape,
 )
 from treewright.estimators.callbacks import Steps, TakesCallbacks, followed
+from treewright.estimators.checkpoints import open_checkpoint
 from treewright.estimators.chunks import by_chunks
 from treewright.estimators.missing_values import refuse_unseen
 from treewright.estimators.monotonic import read_monotonic_cst
@@ -64,7 +67,7 @@ from treewright.estimators.parameters import (
     shows_progress,
 )
 from treewright.estimators.random_state import draw_seed
-from treewright.estimators.single.magnitudes import scale_of_target
+from treewright.estimators.single.magnitudes import largest_target, scale_of_target
 from treewright.estimators.weights import read_weights
 from treewright.runtime.forms import choose_compiled_form
 from treewright.runtime.progress import follow
@@ -128,6 +131,10 @@ class Boosting(TakesCallbacks, TableLearner):
     """Shared base of gradient boosting for classes and for numbers."""
 
     _by_column: ClassVar[bool] = False
+
+    # Files of earlier versions do not have these parameters.
+    checkpoint: Any = None
+    checkpoint_every: int = 20
 
     other_unseen = "'as_missing'"
 
@@ -232,10 +239,14 @@ class Boosting(TakesCallbacks, TableLearner):
             learner.init_, learner.reads_once_ = model, model is None
             learner.n_estimators_, learner.learning_rate_ = len(forests[0]), plan.recipe.learning_rate
             learner.columns_, learner.target_ = training.columns, training.target
-            learner.target_encoding_ = statistics
+            learner.target_encoding_, learner.data_digest_ = statistics, training.digest
             return learner
 
-        plan, found, initial = self._boost(plan, rows, sets, earlier, None if steps is None else (steps, keep))
+        keeper = self._open_checkpoint(training, rows, sets, keep, has_callbacks=steps is not None)
+        if keeper is not None:
+            plan = replace(plan, seed=keeper.checkpoint.seed(plan.seed))
+        following = None if steps is None else (steps, keep)
+        plan, found, initial = self._boost(plan, rows, sets, earlier, following, keeper)
         keep(self, plan, found.trees, initial)
         found = found if scale == 1.0 else in_units_of_target(found, loss.unit(scale))
         self._keep_curves(found, plan)
@@ -252,6 +263,16 @@ class Boosting(TakesCallbacks, TableLearner):
         if loss.unit(1.0) == 0.0 or has_units or not is_text(self.scoring, "loss"):
             return 1.0
         return scale_of_target(training.y)
+
+    def _open_checkpoint(
+        self, training: Training, rows: Rows, sets: list[Rows], keep: Callable[..., Any], *, has_callbacks: bool
+    ) -> ResumedRounds | None:
+        """What keeps the rounds in the file `checkpoint`, None without this parameter."""
+        if self.checkpoint is not None and not is_here(rows.codes):
+            raise ValueError("a checkpoint needs the table in this process; leave it out, or fit a local table")
+        more = [array for each in sets for array in (each.codes, each.targets, each.weights, each.start)]
+        found = open_checkpoint(self, training.digest, has_callbacks=has_callbacks, more=[rows.start, *more])
+        return None if found is None else ResumedRounds(found, keep)
 
     def _initial_model(self, X: Any, y: Any, sample_weight: Any, init_score: Any, *, has_trees: bool) -> Any:
         """The fitted model that the trees start from; that of the trees that a warm start adds to."""
@@ -547,19 +568,31 @@ class Boosting(TakesCallbacks, TableLearner):
         return self.forests_
 
     def _boost(
-        self, plan: BoostPlan, rows: Rows, sets: list[Rows], earlier: list[Forest], following: Following
+        self,
+        plan: BoostPlan,
+        rows: Rows,
+        sets: list[Rows],
+        earlier: list[Forest],
+        following: Following,
+        keeper: ResumedRounds | None,
     ) -> tuple[BoostPlan, Boosted, np.ndarray]:
         """Choose the learning rate and the number of rounds, and boost; returns also the initial score."""
         validation, others = sets[-1] if sets else None, sets[:-1]
         if earlier:
             plan = take_shape(plan, self.shape_, self)
         plans = None
+        choice = None if keeper is None else keeper.recall_choice(plan, self)
         if validation is None and not earlier and self._keeps_validation(rows):
-            plan = self._choose_shape(plan, rows)
-            plans = [plan]
+            if choice is None:
+                plan = self._choose_shape(plan, rows)
+            plans = [plan if choice is None else choice[1]]
             rows, validation = hold_out(plan, rows)
-        n_rounds, plan, curves = self._choose_rounds(plan, rows, has_validation_set=validation is not None)
+        if choice is None:
+            choice = self._choose_rounds(plan, rows, has_validation_set=validation is not None)
+        n_rounds, plan, curves = choice
         initial = rows.begin(plan.loss)
+        if keeper is not None:
+            keeper.choice, keeper.initial = choice, initial
         initial = self.initial_ if earlier else initial
         first = len(earlier[0]) if earlier else 0
         if is_auto(self.n_estimators):
@@ -589,6 +622,7 @@ class Boosting(TakesCallbacks, TableLearner):
                 validation=validation,
                 others=others,
                 steps=None if following is None else FollowedRounds(self, *following, initial),
+                keeper=keeper,
                 first_round=first,
                 keep_on_interrupt=bool(self.keep_on_interrupt),
             )
@@ -746,6 +780,8 @@ class GradientBoostingClassifier(ClassPredictions, Boosting):
         init: Any = None,
         warm_start: bool = False,
         keep_on_interrupt: bool = False,
+        checkpoint: Any = None,
+        checkpoint_every: int = 20,
         unseen: str = "as_missing",
         categorical_features: Any = None,
         numeric_features: Any = None,
@@ -784,6 +820,8 @@ class GradientBoostingClassifier(ClassPredictions, Boosting):
         self.init = init
         self.warm_start = warm_start
         self.keep_on_interrupt = keep_on_interrupt
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
         self.unseen = unseen
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
@@ -921,6 +959,8 @@ class GradientBoostingRegressor(NumberPredictions, Boosting):
         init: Any = None,
         warm_start: bool = False,
         keep_on_interrupt: bool = False,
+        checkpoint: Any = None,
+        checkpoint_every: int = 20,
         unseen: str = "as_missing",
         categorical_features: Any = None,
         numeric_features: Any = None,
@@ -960,6 +1000,8 @@ class GradientBoostingRegressor(NumberPredictions, Boosting):
         self.init = init
         self.warm_start = warm_start
         self.keep_on_interrupt = keep_on_interrupt
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
         self.unseen = unseen
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
@@ -1007,6 +1049,7 @@ class GradientBoostingRegressor(NumberPredictions, Boosting):
         def read() -> Loss:
             return read_loss(self.loss, LossChoices(0, self.quantile, self.tweedie_power))
 
+        largest_target(training.y)
         loss = read()
         if isinstance(loss, Tweedie) and not training.y.any(axis=0).all():
             raise ValueError(f"loss={self.loss!r} requires non-negative y and sum(y) > 0, but all are 0")

@@ -219,11 +219,27 @@ class RoundSteps(Protocol):
         """A round has ended; returns whether it is the last one."""
 
 
+class RoundKeeper(Protocol):
+    """Keeps the rounds of boosting, and has those of a fit that broke off."""
+
+    def begin(self, plan: BoostPlan) -> list[list[GrownTrees]]:
+        """Boosting with a plan begins; returns the trees of each round that is known already."""
+
+    def end_round(self, plan: BoostPlan, grown: list[list[GrownTrees]], *, is_last: bool = False) -> None:
+        """A round has ended."""
+
+
 def leaves_in(part: GrownTrees, codes: np.ndarray) -> np.ndarray:
     """The leaf of each coded row in a tree."""
     at, block = np.empty(len(codes), np.uint32), np.empty(BLOCK, np.uint32)
     choose_compiled_form()(walk)(codes, 0, len(codes), part.nodes, 0, part.node_set, part.sets, at, block)
     return at
+
+
+def add_trees_to(codes: np.ndarray, scores: np.ndarray, parts: Sequence[GrownTrees]) -> None:
+    """Add the predictions of the trees of a round to the scores of coded rows."""
+    for line, part in zip(scores, parts, strict=True):
+        line += part.leaf_value[leaves_in(part, codes)]
 
 
 def boost(
@@ -236,12 +252,14 @@ def boost(
     validation: Rows | None = None,
     others: Sequence[Rows] = (),
     steps: RoundSteps | None = None,
+    keeper: RoundKeeper | None = None,
     first_round: int = 0,
     keep_on_interrupt: bool = False,
 ) -> Boosted:
     """Add trees round by round; with a validation set, until its loss has not fallen for `n_iter_no_change` rounds.
 
     The figures of `others` are recorded, too. `steps` is called before and after each round, and may end boosting.
+    Rounds that `keeper` has are not boosted again, but all their figures are computed again.
     """
     if not is_here(rows.codes):
         return boost_elsewhere(
@@ -254,6 +272,7 @@ def boost(
     stopping = None if validation is None else watch(validation)
     watched = [watch(each) for each in others] + ([] if stopping is None else [stopping])
     grown: list[list[GrownTrees]] = [[] for _ in range(plan.loss.n_outputs)]
+    known = [] if keeper is None else keeper.begin(plan)
     rounds = Rounds(plan, rows, initial)
     was_interrupted = False
     try:
@@ -261,11 +280,18 @@ def boost(
             if steps is not None:
                 steps.begin()
             with defer_interrupts():
-                for trees, tree in zip(grown, rounds.add(number), strict=True):
+                is_known = len(grown[0]) < len(known)
+                parts = rounds.repeat(number, known[len(grown[0])]) if is_known else rounds.add(number)
+                for trees, tree in zip(grown, parts, strict=True):
                     trees.append(tree)
                 for each in watched:
-                    rounds.booster.add_to(each.codes, each.scores)
+                    if is_known:
+                        add_trees_to(each.codes, each.scores, parts)
+                    else:
+                        rounds.booster.add_to(each.codes, each.scores)
                     each.record(plan.least_fall, plan.tol)
+            if keeper is not None and not is_known:
+                keeper.end_round(plan, grown)
             tick(1, "" if stopping is None else stopping.progress_note)
             if steps is not None and steps.end(plan, grown):
                 was_interrupted = True
@@ -273,6 +299,8 @@ def boost(
             should_stop = stopping is not None and stopping.should_stop(plan.n_iter_no_change)
             if should_stop if rows.share is None else rows.share.exchange.from_first(should_stop):
                 break
+        if keeper is not None:
+            keeper.end_round(plan, grown, is_last=True)
     except KeyboardInterrupt:
         if not keep_on_interrupt or not grown[0]:
             raise
@@ -369,6 +397,7 @@ def boost_best(
     validation: Rows | None = None,
     others: Sequence[Rows] = (),
     steps: RoundSteps | None = None,
+    keeper: RoundKeeper | None = None,
     first_round: int = 0,
     keep_on_interrupt: bool = False,
 ) -> tuple[BoostPlan, Boosted]:
@@ -388,6 +417,7 @@ def boost_best(
                 validation=validation,
                 others=others,
                 steps=steps,
+                keeper=keeper,
                 first_round=first_round,
                 keep_on_interrupt=keep_on_interrupt,
             )
@@ -450,6 +480,18 @@ class Rounds:
             parts = [self._with_best_leaf_values(k, part) for k, part in enumerate(parts)]
         if not at_once:
             self.booster.add_to(self.booster.codes_by_row, self.scores)
+        if self.record is not None:
+            self.record.end_round(self.scores)
+        return parts
+
+    def repeat(self, number: int, parts: list[GrownTrees]) -> list[GrownTrees]:
+        """Add trees that an earlier fit has grown in this round."""
+        plan = self.plan
+        plan.loss.adapt(self.scores, self.rows.targets, self.rows.weights)
+        if self.record is not None:
+            random = np.random.default_rng([plan.seed & 0xFFFFFFFF, number])
+            self.record.begin_round(self.scores, self._draw_rows(random, number) if plan.goss is None else None)
+        add_trees_to(self.booster.codes_by_row, self.scores, parts)
         if self.record is not None:
             self.record.end_round(self.scores)
         return parts

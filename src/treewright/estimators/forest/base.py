@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import copy
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -21,6 +22,7 @@ from treewright.estimators.base import (
     predict_rows,
 )
 from treewright.estimators.callbacks import Steps, TakesCallbacks, followed
+from treewright.estimators.checkpoints import Checkpoint, open_checkpoint
 from treewright.estimators.forest.growth import (
     Bagging,
     ForestPlan,
@@ -47,6 +49,7 @@ from treewright.estimators.parameters import (
 from treewright.estimators.random_state import draw_seed
 from treewright.estimators.several import accuracy_of_all, classes_of, refuse_text, shares_of, stacked
 from treewright.estimators.single.base import specification
+from treewright.estimators.single.magnitudes import largest_target
 from treewright.estimators.single.trees import DecisionTreeClassifier, DecisionTreeRegressor
 from treewright.runtime.forms import choose_compiled_form
 from treewright.runtime.progress import follow
@@ -94,6 +97,10 @@ class ForestLearner(TakesCallbacks, CountedEnsemble, TableLearner):
     _counts_weights = False
     _offered_leaves: ClassVar[tuple[int, ...]]
 
+    # Files of earlier versions do not have these parameters.
+    checkpoint: Any = None
+    checkpoint_every: int = 20
+
     forest_: Forest | TreeList
     shape_: Shape
 
@@ -128,11 +135,18 @@ class ForestLearner(TakesCallbacks, CountedEnsemble, TableLearner):
         if training.target.outputs:
             refuse_text("voting", getattr(self, "voting", None), "hard", "use 'soft'")
         earlier = getattr(self, "forest_", None) if self.warm_start else None
+        checkpoint = open_checkpoint(self, training.digest, has_callbacks=steps is not None)
         plan = self._plan(single, training, self._forest_seed(earlier))
+        if checkpoint is not None:
+            plan = replace(plan, seed=checkpoint.seed(plan.seed))
         n_trees = self._count_trees(len(training.y))
         binned = bin_training(training, plan)
         training = training if binned is not None else training.in_full()
-        if earlier is None:
+        if binned is None and not training.target.is_classes and not training.target.outputs:
+            largest_target(training.y)
+        if checkpoint is not None and checkpoint.found is not None:
+            shape = checkpoint.found.shape_
+        elif earlier is None:
             shape = choose_shape(
                 training, binned, plan, self._shapes(len(table.columns)), n_trees, shows_progress(self)
             )
@@ -158,7 +172,10 @@ class ForestLearner(TakesCallbacks, CountedEnsemble, TableLearner):
                 return grow_trees(spec, training, binned, plan, trees, tick)
 
             with follow("growing trees", n_trees - first, shows_progress(self)) as tick:
-                if steps is None:
+                if checkpoint is not None:
+                    known = {"seed_": plan.seed, "shape_": shape, **self._described(table, training)}
+                    forest = self._grow_with_checkpoints(grow, n_trees, checkpoint, known, training, binned)
+                elif steps is None:
                     grown = grow(range(first, n_trees))
                     forest = grown if earlier is None else _joined(earlier, grown)
                 else:
@@ -174,7 +191,7 @@ class ForestLearner(TakesCallbacks, CountedEnsemble, TableLearner):
         self.seed_, self.shape_ = plan.seed, shape
         kept = None if training.kept is None else np.flatnonzero(training.kept)
         self.bagging_ = plan.bagging, len(training.y), kept
-        self.forest_ = forest
+        self.forest_, self.data_digest_ = forest, training.digest
         self._keep_out_of_bag(out_of_bag, rows, training)
         return self
 
@@ -200,6 +217,31 @@ class ForestLearner(TakesCallbacks, CountedEnsemble, TableLearner):
             if steps.end(attributes):
                 break
         return _join_all(parts)
+
+    def _grow_with_checkpoints(
+        self,
+        grow: Callable[[Sequence[int]], Forest | TreeList],
+        n_trees: int,
+        checkpoint: Checkpoint,
+        known: dict[str, Any],
+        training: Training,
+        binned: BinnedTable | None,
+    ) -> Forest | TreeList:
+        """Grow the trees that the checkpoint does not have, some at a time; each time it is written anew."""
+        forest: Forest | TreeList | None = None
+        if checkpoint.found is not None:
+            forest = _of_this_table(checkpoint.found.forest_, training, binned)
+            if forest is None or len(forest) > n_trees:
+                raise checkpoint.refusal("other trees than its parameters say")
+        first = 0 if forest is None else len(forest)
+        for number in range(first, n_trees, checkpoint.every):
+            grown = grow(range(number, min(number + checkpoint.every, n_trees)))
+            forest = grown if forest is None else _joined(forest, grown)
+            partial = checkpoint.unfitted()
+            vars(partial).update(known, forest_=forest, n_estimators_=len(forest), data_digest_=training.digest)
+            checkpoint.write(partial, {"seed": known["seed_"]})
+        assert forest is not None
+        return forest
 
     def _described(self, table: Table, training: Training) -> dict[str, Any]:
         """The attributes beside the trees that prediction needs."""
@@ -611,6 +653,18 @@ def _joined(earlier: Forest | TreeList, later: Forest | TreeList) -> Forest | Tr
         if isinstance(earlier, Forest) and isinstance(later, Forest) and earlier.can_take(later):
             return earlier.with_more(later)
     raise ValueError(OTHER_TABLE)
+
+
+def _of_this_table(forest: Any, training: Training, table: BinnedTable | None) -> Forest | TreeList | None:
+    """Trees from a checkpoint with the columns and the encoding of the training table, None if theirs are others."""
+    columns, target = training.columns, training.target
+    if not isinstance(forest, Forest | TreeList) or forest.columns != columns or forest.target != target:
+        return None
+    if isinstance(forest, TreeList):
+        return TreeList(tuple(replace(tree, columns=columns, target=target) for tree in forest))
+    if table is None or not np.array_equal(forest.bins.cuts, table.bins.cuts):
+        return None
+    return replace(forest, columns=columns, target=target, bins=table.bins)
 
 
 def _join_all(parts: Sequence[Forest | TreeList]) -> Forest | TreeList:

@@ -49,6 +49,8 @@ class RandomForestClassifier(ForestClassifier):
         max_bins: int = 255,
         oob_score: Any = False,
         warm_start: bool = False,
+        checkpoint: Any = None,
+        checkpoint_every: int = 20,
         categorical_features: Any = None,
         numeric_features: Any = None,
         random_state: Any = None,
@@ -77,6 +79,8 @@ class RandomForestClassifier(ForestClassifier):
         self.max_bins = max_bins
         self.oob_score = oob_score
         self.warm_start = warm_start
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
         self.random_state = random_state
@@ -123,6 +127,8 @@ class RandomForestRegressor(ForestRegressor):
         max_bins: int = 255,
         oob_score: Any = False,
         warm_start: bool = False,
+        checkpoint: Any = None,
+        checkpoint_every: int = 20,
         quantiles: bool = False,
         categorical_features: Any = None,
         numeric_features: Any = None,
@@ -150,6 +156,8 @@ class RandomForestRegressor(ForestRegressor):
         self.max_bins = max_bins
         self.oob_score = oob_score
         self.warm_start = warm_start
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
         self.quantiles = quantiles
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
@@ -201,6 +209,8 @@ class ExtraTreesClassifier(ForestClassifier):
         max_bins: int = 255,
         oob_score: Any = False,
         warm_start: bool = False,
+        checkpoint: Any = None,
+        checkpoint_every: int = 20,
         categorical_features: Any = None,
         numeric_features: Any = None,
         random_state: Any = None,
@@ -229,6 +239,8 @@ class ExtraTreesClassifier(ForestClassifier):
         self.max_bins = max_bins
         self.oob_score = oob_score
         self.warm_start = warm_start
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
         self.random_state = random_state
@@ -276,6 +288,8 @@ class ExtraTreesRegressor(ForestRegressor):
         max_bins: int = 255,
         oob_score: Any = False,
         warm_start: bool = False,
+        checkpoint: Any = None,
+        checkpoint_every: int = 20,
         quantiles: bool = False,
         categorical_features: Any = None,
         numeric_features: Any = None,
@@ -303,6 +317,8 @@ class ExtraTreesRegressor(ForestRegressor):
         self.max_bins = max_bins
         self.oob_score = oob_score
         self.warm_start = warm_start
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
         self.quantiles = quantiles
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features

@@ -21,6 +21,7 @@ from treewright.estimators.base import (
     read_training,
 )
 from treewright.estimators.chunks import by_chunks
+from treewright.estimators.data_digest import digest_of_frame
 from treewright.estimators.equivalents import NamesExplained
 from treewright.estimators.meta.preparing import prepared
 from treewright.estimators.meta.routing import check_metadata, fit_router, route_to_member, take_metadata
@@ -222,6 +223,7 @@ class AdaBoost(NamesExplained, CountedEnsemble, MetaEstimatorMixin, BaseEstimato
         weights = read_weights(sample_weight, len(targets))
         if not weights.any():
             raise ValueError("every row has a weight of zero, so there is nothing to learn from; give some row more")
+        digest = digest_of_frame(X, targets, weights, classes)
         weights /= weights.max()
         weights /= weights.sum()
         base = prepared(base)
@@ -232,7 +234,7 @@ class AdaBoost(NamesExplained, CountedEnsemble, MetaEstimatorMixin, BaseEstimato
         with follow("boosting", self.n_estimators, shows_progress(self)) as tick:
             found = interruptible(lambda: self._boost(base, source, targets, len(classes), weights, random, tick))
         self._keep(found, source, classes)
-        self.estimator_ = base
+        self.estimator_, self.data_digest_ = base, digest
         return self
 
     def get_metadata_routing(self) -> Any:

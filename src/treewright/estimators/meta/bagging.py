@@ -220,6 +220,7 @@ class BaggingLearner(CountedEnsemble, MetaEstimatorMixin, TableLearner):
         fitted._keep_classes(training.classes)
         fitted.n_features_in_ = len(table.columns)
         fitted.columns_, fitted.target_ = training.columns, training.target
+        fitted.data_digest_ = training.digest
         fitted.draws_, fitted.rows_ = draws, None if training.kept is None else np.flatnonzero(training.kept)
         fitted.reads_once_, fitted.estimator_ = reads_once, base
         fitted.estimators_features_ = [draws.columns_of(member) for member in range(self.n_estimators)]

@@ -21,6 +21,7 @@ from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.validation import _check_feature_names_in
 
 from treewright.estimators.base import Ensemble
+from treewright.estimators.data_digest import digest_of_frame
 from treewright.estimators.equivalents import NamesExplained
 from treewright.estimators.meta.preparing import PreparedMember, TablePreparer, prepared, takes_sparse, takes_weights
 from treewright.estimators.meta.routing import check_metadata, fit_router, routes_metadata, take_metadata
@@ -95,6 +96,7 @@ class Task:
     metadata: Mapping[str, Any]  # for the members that request it
     names: np.ndarray | None
     n_features: int
+    digest: str | None  # of the user's table with target and weights
 
     def deal(self) -> Deal:
         """The default folds."""
@@ -194,12 +196,14 @@ class Combination(NamesExplained, Ensemble, MetaEstimatorMixin, _BaseComposition
             labels, classes = read_classes(y)
             predictions = classes[labels]
         else:
-            predictions, classes = read_numbers(y), numbers
+            labels = predictions = read_numbers(y)
+            classes = numbers
         if len(predictions) != source.n_rows:
             raise ValueError(
                 f"X has {source.n_rows} rows, but y has {len(predictions)} values; give one target value per row"
             )
         weights = read_weights(sample_weight, len(predictions))
+        digest = digest_of_frame(X, labels, weights, classes)
         rows, kept = open_rows(X), weights > 0.0
         if not kept.any():
             raise ValueError("every row has a weight of zero, so there is nothing to learn from; give some row more")
@@ -212,7 +216,8 @@ class Combination(NamesExplained, Ensemble, MetaEstimatorMixin, _BaseComposition
             raise ValueError(f"y has one class only, {only!r}, and members need two or more to learn from")
         names = np.array(source.names, dtype=object) if source.named else None
         is_uneven = bool((weights != weights[0]).any()) or (routes_metadata() and sample_weight is not None)
-        return Task(rows, predictions, classes, weights if is_uneven else None, metadata, names, len(source.names))
+        given = weights if is_uneven else None
+        return Task(rows, predictions, classes, given, metadata, names, len(source.names), digest)
 
     def _members(self, task: Task) -> Named:
         """The members to fit, each able to read the table, without those set to "drop"."""
@@ -257,7 +262,7 @@ class Combination(NamesExplained, Ensemble, MetaEstimatorMixin, _BaseComposition
             self.feature_names_in_ = task.names
         if len(task.classes):
             self.classes_ = task.classes
-        self.n_features_in_ = task.n_features
+        self.n_features_in_, self.data_digest_ = task.n_features, task.digest
         dropped = {name: one for name, one in self.estimators or () if _is_dropped(one)}
         self.named_estimators_ = Bunch(**dict(zip(names, found.estimators_, strict=True)), **dropped)
         self.estimators_ = found.estimators_

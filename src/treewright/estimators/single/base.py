@@ -79,7 +79,9 @@ class TreeLearner(TableLearner):
         spec.check(training)
         fitted = spec.fit(training)
         names = [column.name for column in table.columns] if table.named else None
-        return adopt(self, fitted, training.classes, names, len(table.columns))
+        adopt(self, fitted, training.classes, names, len(table.columns))
+        self.data_digest_ = training.digest
+        return self
 
     def _read_table(self, X: Any) -> Table:
         table = super()._read_table(X)

@@ -17,15 +17,21 @@ from treewright.tree import SplitKind, Tree
 LEAST_TARGET, LARGEST_TARGET, MOST_TARGET = 2.0**-200, 2.0**200, 1e150
 
 
+def largest_target(numbers: np.ndarray) -> float:
+    """The largest magnitude of a target; an error if its square is too large."""
+    largest = float(np.abs(numbers).max(initial=0.0))
+    if largest > MOST_TARGET:
+        raise ValueError(f"y has values up to {largest:.3g}, whose squares are too large; divide y by a constant")
+    return largest
+
+
 def scale_of_target(numbers: np.ndarray) -> float:
     """The power of two to divide a target by; 1 for a target of ordinary magnitude.
 
     >>> scale_of_target(np.array([3.0, -8.0])), scale_of_target(np.array([0.0, 2.0**-300])) == 2.0**-300
     (1.0, True)
     """
-    largest = float(np.abs(numbers).max(initial=0.0))
-    if largest > MOST_TARGET:
-        raise ValueError(f"y has values up to {largest:.3g}, whose squares are too large; divide y by a constant")
+    largest = largest_target(numbers)
     if largest == 0.0 or LEAST_TARGET <= largest <= LARGEST_TARGET:
         return 1.0
     return float(np.ldexp(1.0, int(np.frexp(largest)[1]) - 1))
