@@ -5,7 +5,7 @@ READY := $(VENV)/.ready
 BENCH_READY := $(VENV)/.bench-ready
 
 .PHONY: help kernels demo test test-fast test-jit test-bounds soak lint bench-trees bench-missing bench-forests bench-boosting bench-prediction \
-	bench-start bench-reading bench-defaults bench-peer-suites bench-busy bench-shap bench-exports bench-accuracy bench-forest-accuracy bench-boosting-accuracy clean
+	bench-start bench-reading bench-defaults bench-peer-suites bench-busy bench-shap bench-dask bench-memory soak-dask bench-exports bench-accuracy bench-forest-accuracy bench-boosting-accuracy clean
 
 help:
 	@echo "make demo                     fit and show trees on shipped data sets; start here"
@@ -27,6 +27,9 @@ help:
 	@echo "make bench-prediction         compare the speed of predictions, of many rows and one by one; about 5 minutes"
 	@echo "make bench-shap               compare the speed of Shapley values; about 10 minutes"
 	@echo "make bench-exports            time an exported model in DuckDB; about a minute"
+	@echo "make bench-dask               compare fits on a Dask cluster of this machine; about 5 minutes"
+	@echo "make bench-memory             fit files larger than memory, with a limit on memory; about 15 minutes, 10 GB of disk"
+	@echo "make soak-dask                kill workers at fifty random moments of fits; about 8 minutes"
 	@echo "make bench-busy               time fits on a busy machine and with a CPU quota; about 10 minutes"
 	@echo "make bench-accuracy           compare the accuracy of single trees; about 10 minutes"
 	@echo "make bench-forest-accuracy    compare the accuracy of forests; about 20 minutes"
@@ -94,6 +97,15 @@ bench-shap: $(BENCH_READY) kernels
 
 bench-exports: $(BENCH_READY) kernels
 	$(VENV)/bin/python benchmarks/exports.py
+
+bench-dask: $(BENCH_READY) kernels
+	$(VENV)/bin/python benchmarks/cluster.py
+
+bench-memory: $(BENCH_READY) kernels
+	$(VENV)/bin/python benchmarks/larger_than_memory.py
+
+soak-dask: kernels
+	$(VENV)/bin/python -m pytest tests/scale/test_dask.py -m soak
 
 bench-busy: $(BENCH_READY) kernels
 	$(VENV)/bin/python benchmarks/busy.py

@@ -11,10 +11,10 @@ import os
 from typing import Any
 
 import numpy as np
-from harness import Contestant, race
 
 import treewright
 import treewright.dask as on_dask
+from harness import Contestant, race
 
 BOOSTING = {"n_estimators": 100, "learning_rate": 0.1, "growth": "best", "random_state": 0}
 FOREST = {"n_estimators": 20, "max_features": 7, "min_samples_leaf": 1, "random_state": 0}

@@ -1,7 +1,7 @@
 """Boosting from Parquet files by a process with a limit on its memory, beside the fit in memory and XGBoost.
 
-Each fit is a process of its own. With a control group, the limit holds for all memory of the process, mapped files
-included; without one, for the memory that it allocates. Run: make bench-memory
+Each fit is a process of its own. The limit holds for the memory that the process allocates (RLIMIT_DATA). With
+`--group` it is that of a control group, which also counts the pages of mapped files. Run: make bench-memory
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import resource
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from contextlib import contextmanager
 from pathlib import Path
@@ -42,7 +43,18 @@ def make_files(folder: Path, n_rows: int, n_columns: int) -> None:
 
 
 def fit(kind: str, folder: str, rounds: int) -> None:
-    """Fit in this process, and print the seconds and the peaks of memory."""
+    """Fit in this process, and print the seconds and the peaks of memory in gigabytes.
+
+    Resident memory includes the pages of mapped files that are in memory.
+    """
+    allocated = [0.0]
+
+    def watch() -> None:
+        while True:
+            allocated.append(memory_of("RssAnon"))
+            time.sleep(0.05)
+
+    threading.Thread(target=watch, daemon=True).start()
     start = time.perf_counter()
     if kind == "scan":
         import treewright
@@ -62,11 +74,14 @@ def fit(kind: str, folder: str, rounds: int) -> None:
         treewright.GradientBoostingClassifier(n_estimators=rounds, random_state=0, growth="best").fit(X, y)
     else:
         fit_xgboost(folder, rounds)
-    peak = {}
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith(("VmHWM", "RssAnon")):
-            peak[line.split(":")[0]] = int(line.split()[1]) / 1e6
-    print(json.dumps({"seconds": time.perf_counter() - start, **peak}))
+    found = {"seconds": time.perf_counter() - start, "resident": memory_of("VmHWM"), "allocated": max(allocated)}
+    print(json.dumps(found))
+
+
+def memory_of(name: str) -> float:
+    """An entry of the status of this process, in gigabytes."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) / 1e6 for line in lines if line.startswith(name))
 
 
 def fit_xgboost(folder: str, rounds: int) -> None:
@@ -95,10 +110,13 @@ def fit_xgboost(folder: str, rounds: int) -> None:
 
 
 @contextmanager
-def limited(gigabytes: float | None):  # type: ignore[no-untyped-def]
+def limited(gigabytes: float | None, in_group: bool):  # type: ignore[no-untyped-def]
     """A control group with a limit, or None if none can be made."""
-    own = next((line.split(":")[2].strip() for line in open("/proc/self/cgroup") if ":memory:" in line), None)
-    group = None if own is None or gigabytes is None else Path(f"{GROUPS}{own}/treewright-{os.getpid()}")
+    lines = Path("/proc/self/cgroup").read_text().splitlines()
+    own = next((line.split(":")[2] for line in lines if ":memory:" in line), None)
+    group = (
+        None if own is None or gigabytes is None or not in_group else Path(f"{GROUPS}{own}/treewright-{os.getpid()}")
+    )
     try:
         if group is not None:
             group.mkdir()
@@ -112,9 +130,9 @@ def limited(gigabytes: float | None):  # type: ignore[no-untyped-def]
             group.rmdir()
 
 
-def run(kind: str, folder: Path, rounds: int, gigabytes: float | None) -> dict[str, float]:
+def run(kind: str, folder: Path, rounds: int, gigabytes: float | None, in_group: bool) -> dict[str, float]:
     """Fit in a new process with a limit."""
-    with limited(gigabytes) as group:
+    with limited(gigabytes, in_group) as group:
 
         def prepare() -> None:
             if group is not None:
@@ -141,6 +159,7 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=2.5, help="gigabytes")
     parser.add_argument("--folder", default=str(Path(tempfile.gettempdir()) / "treewright-larger-than-memory"))
     parser.add_argument("--kinds", default="scan,memory,xgboost")
+    parser.add_argument("--group", action="store_true", help="limit the memory by a control group")
     parser.add_argument("--fit", default="")
     given = parser.parse_args()
     if given.fit:
@@ -150,10 +169,12 @@ def main() -> None:
     make_files(folder, given.rows, given.columns)
     size = sum(path.stat().st_size for path in folder.glob("*.parquet")) / 1e9
     print(f"{given.rows:,} x {given.columns} float32 in {size:.1f} GB of Parquet, {given.trees} trees of 31 leaves")
-    limits = {"scan": given.limit, "memory": None, "xgboost": None}
+    limits = {"scan": given.limit or None, "memory": None, "xgboost": None}
     for kind in given.kinds.split(","):
         print(f"  {kind:<8} limit {limits[kind] or 'none'}", end="  ", flush=True)
-        print({name: round(value, 2) for name, value in run(kind, folder, given.trees, limits[kind]).items()})
+        print(
+            {name: round(value, 2) for name, value in run(kind, folder, given.trees, limits[kind], given.group).items()}
+        )
 
 
 if __name__ == "__main__":

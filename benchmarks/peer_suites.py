@@ -4,7 +4,8 @@
     python benchmarks/peer_suites.py forest bagging --failures failures.txt
 
 The learners are put in the place of scikit-learn's under its names, before its test modules are imported. Only names
-are translated: a parameter that means the same gets our name, and one that has its default there is left out. Tests of
+are translated: a parameter that means the same gets our name, and one that has its default there is left out. The
+choice to stop early, which is `early_stopping` or `n_iter_no_change` there, is `validation_fraction` here. Tests of
 private functions, of scikit-learn's own trees as objects, and of exact error texts cannot pass. The figure is a measure
 of how much code written for scikit-learn runs unchanged.
 """
@@ -19,7 +20,8 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +35,10 @@ SUITES = {
     "voting": "sklearn.ensemble.tests.test_voting",
     "stacking": "sklearn.ensemble.tests.test_stacking",
     "common": "sklearn.ensemble.tests.test_common",
+    "hist_boosting": "sklearn.ensemble._hist_gradient_boosting.tests.test_gradient_boosting",
+    "hist_monotonic": "sklearn.ensemble._hist_gradient_boosting.tests.test_monotonic_constraints",
+    "hist_warm_start": "sklearn.ensemble._hist_gradient_boosting.tests.test_warm_start",
+    "export": "sklearn.tree.tests.test_export",
 }
 
 # Parameters of scikit-learn that have another name here, for the learners that have it.
@@ -75,10 +81,11 @@ def translated(theirs: type, ours: type) -> type:
                     found["progress"] = bool(value)
                 elif RENAMED.get(name) in own:
                     found[RENAMED[name]] = value
-                elif value != known[name].default:
+                elif name != "early_stopping" and value != known[name].default:
                     found[name] = value
             if "train_score" in own:
                 found["train_score"] = True  # which scikit-learn always records
+                translate_stopping(given, found)
             return ours(**found)
 
         def __instancecheck__(cls, instance: Any) -> bool:
@@ -90,10 +97,38 @@ def translated(theirs: type, ours: type) -> type:
     return Shim(theirs.__name__, (), {"__module__": theirs.__module__})
 
 
+def translate_stopping(given: Mapping[str, Any], found: dict[str, Any]) -> None:
+    """Stop boosting early where scikit-learn does: there it is a choice of its own, here that of validation rows."""
+    stops = given.get("early_stopping", given.get("n_iter_no_change"))
+    if stops in (None, False, "auto"):
+        found.pop("validation_fraction", None)
+        if found.get("n_iter_no_change", 1) is None:
+            found.pop("n_iter_no_change")
+    elif found.get("validation_fraction") is None:
+        found["validation_fraction"] = 0.1
+
+
+def translate_names(ours: type) -> None:
+    """Let `set_params` take scikit-learn's names, too, and a learner have them as attributes."""
+    own, set_params = inspect.signature(ours).parameters, ours.set_params
+
+    def renamed(self: Any, **parameters: Any) -> Any:
+        names = {name: name if name in own else RENAMED.get(name, name) for name in parameters}
+        return set_params(self, **{names[name]: value for name, value in parameters.items()})
+
+    ours.set_params = renamed
+    for name, own_name in RENAMED.items():
+        if own_name in own and name not in own:
+            setattr(ours, name, property(attrgetter(own_name)))
+
+
 def pytest_configure(config: Any) -> None:
     """Put our learners in the place of scikit-learn's; pytest calls this before it imports the tests."""
-    for module, name, theirs, ours in list(learners()):
+    found = list(learners())
+    for module, name, theirs, ours in found:
         setattr(module, name, translated(theirs, ours))
+    for ours in {ours for *_, ours in found}:
+        translate_names(ours)
 
 
 def pytest_sessionfinish(session: Any) -> None:

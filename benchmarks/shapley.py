@@ -140,7 +140,7 @@ def compare_values() -> None:
         "children_default": np.where(leaf, -1, tree.first_child),
         "features": np.where(leaf, -2, tree.column),
         "thresholds": np.where(leaf, -2.0, tree.threshold),
-        "values": tree.value,
+        "values": tree.predictions,
         "node_sample_weight": tree.weight,
     }
     differences = []

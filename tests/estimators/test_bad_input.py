@@ -204,7 +204,7 @@ def test_negative_weights_are_refused(name: str) -> None:
 @pytest.mark.parametrize(
     ("weights", "sentence"),
     [
-        ([1, 1, 1], "sample_weight has 3 entries for 4 rows"),
+        ([1, 1, 1], "sample_weight.shape == (3,), expected (4,)"),
         ([[1], [1], [1], [1]], "sample_weight has 2 dimensions"),
         ([1, np.nan, 1, 1], "sample_weight contains NaN (row 1)"),
         ([1, None, 1, 1], "sample_weight contains NaN (row 1)"),
@@ -331,9 +331,12 @@ def test_absurd_parameters_of_a_regressor_are_refused() -> None:
         lambda: DecisionTreeRegressor(candidates="class_boundaries").fit(X, numbers),
     )
     poisson = DecisionTreeRegressor(criterion="poisson")
-    refuses("1 of 4 values of y are negative", lambda: poisson.fit(X, [1, 2, -3, 4]))
-    refuses("all values of y are 0", lambda: poisson.fit(X, [0, 0, 0, 0]))
-    refuses("all values of y are 0", lambda: poisson.fit(X, [0, 0, 0, 4], sample_weight=[1, 1, 1, 0]))
+    refuses("not allowed for Poisson regression: 1 of 4", lambda: poisson.fit(X, [1, 2, -3, 4]))
+    refuses("for Poisson regression: all values are 0", lambda: poisson.fit(X, [0, 0, 0, 0]))
+    refuses(
+        "for Poisson regression: all values are 0",
+        lambda: poisson.fit(X, [0, 0, 0, 4], sample_weight=[1, 1, 1, 0]),
+    )
     assert poisson.fit(X, [0, 1, 0, 4]).predict(X).sum() == 5.0
 
 

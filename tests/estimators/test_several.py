@@ -204,7 +204,7 @@ def test_class_weights_of_several_targets_multiply():
         ({"categorical": "multiway"}, "categorical is 'multiway'"),
         ({"max_p_value": 0.05}, "max_p_value is 0.05"),
         ({"smoothing": "laplace"}, "smoothing is"),
-        ({"monotonic_cst": [1, 0, 0]}, "monotonic_cst is"),
+        ({"monotonic_cst": [1, 0, 0]}, "not supported with multiple output"),
         ({"class_weight": {0: 2}}, "list of 2 dicts"),
     ],
 )

@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import random
 import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from itertools import pairwise
 from typing import Any
 
@@ -296,12 +299,8 @@ def fit_while_a_worker_is_killed(client: Client, seed: int, delay: float) -> boo
 @pytest.mark.parametrize("seed", [0, 1])
 def test_a_killed_worker_does_not_change_the_model(seed: int) -> None:
     with cluster(3, processes=True) as client:
-        client.run(import_treewright)
+        client.run(import_module, "treewright.scale.cluster")
         assert fit_while_a_worker_is_killed(client, seed, delay=0.2 + 0.1 * seed)
-
-
-def import_treewright() -> None:
-    import treewright.scale.cluster  # noqa: F401
 
 
 @pytest.mark.slow
@@ -316,11 +315,59 @@ def test_data_that_was_lost_with_its_worker_is_one_sentence() -> None:
             on_dask.GradientBoostingRegressor(n_estimators=5).fit(futures, "number")
 
 
+LONG_FIT = """
+import sys
+import dask.dataframe as dd
+from distributed import Client
+import treewright.dask as on_dask
+
+client = Client(sys.argv[1])
+table = dd.read_parquet(sys.argv[2])
+model = on_dask.GradientBoostingRegressor(n_estimators=100_000, random_state=0, client=client)
+model.fit(table, "number")
+"""
+
+
+@pytest.mark.soak  # Dask waits half a minute before it frees what a client held
+def test_a_client_that_goes_away_leaves_the_cluster_free(tmp_path: Any) -> None:
+    FRAME[["x", "z", "number"]].to_parquet(tmp_path / "table.parquet")
+    with cluster(2, processes=True) as client:
+        address = client.scheduler.address
+        other = subprocess.Popen([sys.executable, "-c", LONG_FIT, address, str(tmp_path / "table.parquet")])
+        try:
+            while not any("run_member" in key for keys in client.processing().values() for key in map(str, keys)):
+                assert other.poll() is None
+        finally:
+            other.kill()
+            other.wait()
+        local, own = fit_both(client, "boosting of two classes", (9_000,))
+        assert digest_of(own.to_local()) == digest_of(local)
+
+
+def test_an_interrupt_ends_the_work_of_the_workers(three_workers: Client, monkeypatch: Any) -> None:
+    from treewright.scale import cluster as on_workers
+
+    wait_a_moment = on_workers.wait_a_moment
+
+    def interrupt(futures: Any) -> None:
+        wait_a_moment(futures)
+        raise KeyboardInterrupt
+
+    table = partition(FRAME[["x", "z", "number"]], UNEVEN)
+    learner = on_dask.GradientBoostingRegressor(n_estimators=100_000, random_state=0, client=three_workers)
+    monkeypatch.setattr(on_workers, "wait_a_moment", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        learner.fit(table, "number")
+    monkeypatch.undo()
+    local, other = fit_both(three_workers, "boosting of two classes", UNEVEN)
+    assert digest_of(other.to_local()) == digest_of(local)
+
+
 @pytest.mark.soak
 def test_fifty_kills_at_random_moments() -> None:
     draws = random.Random(0)
     for seed in range(50):
         # Dask does not always replace a worker that is killed while another one starts.
         with cluster(3, processes=True) as client:
-            client.run(import_treewright)
+            client.run(import_module, "treewright.scale.cluster")
             assert fit_while_a_worker_is_killed(client, seed, delay=draws.uniform(0.0, 0.9)), seed

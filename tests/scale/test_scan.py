@@ -237,3 +237,28 @@ def test_a_column_of_two_kinds_is_an_error_that_names_it() -> None:
     frames = [pa.table({"a": [1.0, 2.0], "y": [1, 2]}), pa.table({"a": ["x", "y"], "y": [1, 2]})]
     with pytest.raises(ValueError, match="column 'a' is categorical in some chunks and numeric in others"):
         RandomForestRegressor(n_estimators=2).fit(scan(frames), "y")
+
+
+def test_a_scanned_csv_file_is_the_table_that_is_read_at_once(tmp_path: Any, monkeypatch: Any) -> None:
+    from treewright.scale import text_files
+
+    monkeypatch.setattr(text_files, "BYTES_OF_BLOCK", 5_000)
+    frame = messy_table(900).drop(columns=["empty", "size"])
+    frame["town"] = ['a "quoted"\nname' if number % 9 == 0 else name for number, name in enumerate(frame["town"])]
+    frame.to_csv(tmp_path / "table.csv", index=False, sep=";", decimal=",")
+    learner = GradientBoostingClassifier(n_estimators=5, random_state=0)
+    whole = treewright.read_table(tmp_path / "table.csv", sep=";")
+    in_memory = digest_of(learner.fit(whole.drop("kind", "y"), whole["kind"]))
+    table = scan(tmp_path / "table.csv", sep=";", decimal=",")
+    assert len(table.lengths) > 5
+    assert digest_of(learner.fit(table.drop("y"), "kind")) == in_memory
+
+
+def test_a_csv_column_that_changes_its_kind_is_one_sentence(tmp_path: Any, monkeypatch: Any) -> None:
+    from treewright.scale import text_files
+
+    monkeypatch.setattr(text_files, "BYTES_OF_BLOCK", 200)
+    lines = [f"{number},1" for number in range(100)] + ["word,1"] * 100
+    (tmp_path / "table.csv").write_text("a,y\n" + "\n".join(lines))
+    with pytest.raises(ValueError, match="column 'a' has numbers first, and text in the rows from"):
+        scan(tmp_path / "table.csv")

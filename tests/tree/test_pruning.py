@@ -468,7 +468,7 @@ def test_a_learner_sets_rows_aside_for_reduced_error_pruning(learner, share, hel
     by_hand = prune(learner(prune=None).fit(X[left], y[left]), "reduced_error", X=X[~left], y=y[~left])
     model = learner(prune="reduced_error", validation_fraction=share).fit(X, y)
     assert [(node.tests, node.weight) for node in model.tree_] == [(node.tests, node.weight) for node in by_hand.tree_]
-    np.testing.assert_allclose(model.tree_.value, by_hand.tree_.value, rtol=1e-9)
+    np.testing.assert_allclose(model.tree_.predictions, by_hand.tree_.predictions, rtol=1e-9)
     assert model.tree_.weight[0] == np.count_nonzero(left)
     assert model.tree_.n_leaves < learner(prune=None).fit(X[left], y[left]).tree_.n_leaves
 
@@ -586,7 +586,7 @@ def test_several_deals_are_averaged():
         ({"folds": 61}, "folds=61 must be"),
         ({"standard_errors": -1}, "standard_errors=-1 must be"),
         ({"risk": "luck"}, "must be 'error' or 'impurity'"),
-        ({"sample_weight": [1.0]}, "sample_weight has 1 entries for 60 rows"),
+        ({"sample_weight": [1.0]}, r"sample_weight.shape == \(1,\), expected \(60,\)"),
     ],
 )
 def test_cross_validation_that_cannot_be_done_is_refused(choices, sentence):
@@ -599,6 +599,6 @@ def test_raising_keeps_thresholds_to_the_last_bit():
     X, y = noisy(400, seed=3)
     full = C45Classifier(prune=None).fit(X, y).tree_
     pruned = C45Classifier(confidence=0.5).fit(X, y).tree_
-    asked = pruned.threshold[~np.isnan(pruned.threshold)]
+    asked = pruned.threshold[pruned.n_children > 0]
     assert len(asked) > 0
     assert set(asked.tolist()) <= set(full.threshold.tolist())

@@ -39,6 +39,23 @@ def test_a_walk_through_the_tree_is_that_through_scikit_learns(depth):
     assert lines_of(ours) == lines_of(theirs)
 
 
+def test_values_and_thresholds_are_those_of_scikit_learn():
+    X, y = load_diabetes(return_X_y=True)
+    X = np.where(X > 0.08, np.nan, X)
+    targets = {
+        DecisionTreeClassifier: (TheirClassifier, [y > 150, np.column_stack([y > 150, y // 100])]),
+        DecisionTreeRegressor: (TheirRegressor, [y, np.column_stack([y, np.sqrt(y)])]),
+    }
+    for learner, (theirs, forms) in targets.items():
+        for target in forms:
+            ours = learner(max_depth=1).fit(X, target).tree_
+            other = theirs(max_depth=1).fit(X, target).tree_
+            np.testing.assert_allclose(ours.value, other.value)
+            np.testing.assert_allclose(ours.threshold, other.threshold)
+            assert ours.max_n_classes == other.max_n_classes
+            assert ours.missing_go_to_left[0] == other.missing_go_to_left[0]
+
+
 def test_rows_reach_the_nodes_by_hand():
     X, y = load_iris(return_X_y=True)
     tree = DecisionTreeClassifier(max_depth=4).fit(X, y).tree_
@@ -51,7 +68,7 @@ def test_rows_reach_the_nodes_by_hand():
         reached.append(node)
     np.testing.assert_array_equal(tree.apply(X.astype(np.float32).astype(float)), tree.apply(X))
     np.testing.assert_array_equal(tree.apply(X), reached)
-    np.testing.assert_array_equal(tree.predict(X), tree.value[reached])
+    np.testing.assert_array_equal(tree.predict(X), tree.predictions[reached])
     assert tree.decision_path(X).shape == (150, tree.node_count)
 
 

@@ -197,7 +197,7 @@ def test_an_empty_branch_below_an_empty_branch_answers_like_the_last_that_has_ro
     below = ("size", 1, [[0, 0], [0, 0]])
     tree = plant(COLUMNS, EDIBLE, ("color", None, [[0, 3], below, [1, 0]]))
     assert [node.prediction for node in tree] == ["yes", "yes", "yes", "yes", "yes", "no"]
-    assert np.isfinite(tree.value).all()
+    assert np.isfinite(tree.predictions).all()
 
 
 def test_an_empty_branch_of_a_regression_tree_answers_its_parents_mean(plant: Plant) -> None:
@@ -329,5 +329,7 @@ def test_a_row_that_reaches_several_leaves_gets_their_weighted_mean(learner):
     tree = learner().fit(X, y).tree_
     values = np.full((1, 3), np.nan)
     reached = descend_rows(tree, values)
-    expected = sum(fraction * tree.value[node] for node, fraction in zip(reached.nodes, reached.fractions, strict=True))
+    expected = sum(
+        fraction * tree.predictions[node] for node, fraction in zip(reached.nodes, reached.fractions, strict=True)
+    )
     np.testing.assert_allclose(predictions_of(tree, values)[0], expected, rtol=1e-14)

@@ -103,7 +103,7 @@ def fit_all(prepared: PreparedFit) -> Any:
         learner.set_params(oob_score=True)
     with as_user_errors(), warnings.catch_warnings():
         # The user asked for few trees, not for their out-of-bag score, which is printed with the number of trees.
-        warnings.filterwarnings("ignore", message=r".*out of bag (in|for) no ")
+        warnings.filterwarnings("ignore", message="Some inputs do not have OOB scores")
         return learner.fit(prepared.X, prepared.y)
 
 

@@ -19,12 +19,16 @@ def demo(
         str | None,
         typer.Option(metavar="NAME", help="Show another data set; `treewright datasets` lists them."),
     ] = None,
+    dask: Annotated[bool, typer.Option("--dask", help="Fit on a Dask cluster of this machine, and compare.")] = False,
 ) -> None:
     """Show ID3 on a small table, and C4.5 on a larger one with missing values."""
     from treewright import datasets
     from treewright.cli.report import Report
 
     report = Report()
+    if dask:
+        _show_dask(report)
+        return
     if data is not None:
         _show_any(report, datasets.load(choose("data set", data, datasets.names())))
     else:
@@ -81,6 +85,47 @@ def _show_c45(report: Report, dataset: Dataset) -> None:
     )
 
 
+def _show_dask(report: Report) -> None:
+    """The same model in memory, from files, and on a cluster."""
+    import tempfile
+    from importlib import import_module
+    from pathlib import Path
+    from time import perf_counter
+
+    import treewright
+    from treewright import dask as on_dask
+    from treewright.cli.large import write_parquet_of_demo
+    from treewright.scale.learners import open_client
+    from treewright.ship import digest_of_model
+
+    report.heading("The same model in memory, from files, and on a cluster")
+    report.blank()
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        write_parquet_of_demo(Path(folder), 200_000)
+        pattern = f"{folder}/*.parquet"
+        table = treewright.scan(pattern)
+        parameters: dict[str, Any] = {"n_estimators": 50, "random_state": 0, "progress": False}
+
+        def note(where: str, fit: Any) -> None:
+            start = perf_counter()
+            model = fit()
+            rows.append([where, f"{perf_counter() - start:.2f} s", digest_of_model(model)[:16]])
+
+        learner = treewright.GradientBoostingClassifier
+        whole = table.collect()
+        note("in memory", lambda: learner(**parameters).fit(whole.drop(columns=["y"]), whole["y"]))
+        note("from four Parquet files", lambda: learner(**parameters).fit(table, "y"))
+        with open_client(None) as client:
+            n_workers = len(client.scheduler_info(n_workers=-1)["workers"])
+            client.run(import_module, "treewright.dask")
+            on_cluster = on_dask.GradientBoostingClassifier(client=client, **parameters)
+            note(f"on a Dask cluster of {n_workers} workers", lambda: on_cluster.fit(pattern, "y").to_local())
+    report.table(["200,000 rows, 50 rounds of boosting", "time", "digest of the model"], rows)
+    report.blank()
+    report.paragraph("The digests are equal: the models are the same to the bit. docs/scale.md has the details.")
+
+
 def _show_any(report: Report, dataset: Dataset) -> None:
     from treewright.cli.analysis import FitOptions, prepare
     from treewright.cli.fit import task_sentence
@@ -122,6 +167,7 @@ def _print_next_steps(report: Report) -> None:
             "  treewright demo --data iris                        another table",
             "  treewright fit orchard --model cart --max-depth 3  another model, with your own limits",
             "  treewright fit your_table.csv --target a_column    your own table",
+            "  treewright demo --dask                             the same model on a cluster (needs Dask)",
             "  treewright fit --help                              all choices",
         ]
     )

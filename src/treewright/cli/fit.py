@@ -45,9 +45,16 @@ def fit(
     out: options.OutOption = None,
     report: options.ReportOption = None,
     json: options.JsonOption = False,
+    low_memory: options.LowMemoryOption = False,
+    dask: options.DaskOption = None,
     reading: dict[str, Any],
 ) -> None:
     """Fit a model to a table; print the kind of each column, the score of the model, and the model."""
+    if low_memory or dask is not None:
+        from treewright.cli.large import fit_large
+
+        fit_large(locals())
+        return
     frame, given = open_fit(locals())
     from treewright.cli.analysis import prepare
 

@@ -97,6 +97,25 @@ SeedOption = Annotated[
     int, typer.Option(min=0, max=2**32 - 1, help="Seed of the folds and of random trees.", rich_help_panel=CHECK)
 ]
 
+LARGE = "Large tables"
+LowMemoryOption = Annotated[
+    bool,
+    typer.Option(
+        "--low-memory",
+        help="Read the files chunk by chunk, for tables larger than memory: forests and gradient boosting.",
+        rich_help_panel=LARGE,
+    ),
+]
+DaskOption = Annotated[
+    str | None,
+    typer.Option(
+        "--dask",
+        metavar="ADDRESS",
+        help="Fit on a Dask cluster: its address, such as tcp://host:8786, or local for one of this machine.",
+        rich_help_panel=LARGE,
+    ),
+]
+
 OutOption = Annotated[Path | None, typer.Option(help="The file to write the fitted model to.", rich_help_panel=OUTPUT)]
 RulesOption = Annotated[bool, typer.Option("--rules", help="Also print one rule per leaf.", rich_help_panel=OUTPUT)]
 MaxDepthShownOption = Annotated[

@@ -228,10 +228,15 @@ class ClassPredictions(ClassifierMixin):
     @by_chunks
     def predict(self, X: Any) -> np.ndarray:
         """The class of each row: the most likely one, or the one with the least expected cost."""
-        predictions = self._predictions(X)
+        if "n_features_in_" not in self.__dict__:
+            check_is_fitted(self)
         if self._several():
-            return classes_of(shares_of(self._target(), self.classes_, predictions), self.classes_)
-        return self._named(self._choose(predictions))
+            return classes_of(shares_of(self._target(), self.classes_, self._predictions(X)), self.classes_)
+        return self._named(self._predict_labels(X))
+
+    def _predict_labels(self, X: Any) -> np.ndarray:
+        """The predicted label of each row."""
+        return self._choose(self._predictions(X))
 
     def _choose(self, shares: np.ndarray) -> np.ndarray:
         """The predicted labels: the class with the highest probability, the first of equals."""

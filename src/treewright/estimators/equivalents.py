@@ -95,7 +95,6 @@ _OF_LEARNERS = (
     Equivalent("early_stopping_round", (LIGHTGBM,), ("n_iter_no_change",)),
     Equivalent("early_stopping", (SCIKIT,), ("n_iter_no_change",), _NO_STOPPING),
     Equivalent("metric", (LIGHTGBM,), ("eval_metric",)),
-    Equivalent("tol", (SCIKIT,), note="a round counts as better if the validation loss falls at all"),
     Equivalent("eval_set", (LIGHTGBM, XGBOOST), note=_SETS),
     Equivalent("init_score", (LIGHTGBM,), note="fit takes initial scores"),
     Equivalent("base_score", (XGBOOST,), note="fit takes initial scores as init_score"),

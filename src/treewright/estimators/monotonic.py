@@ -34,7 +34,8 @@ def read_monotonic_cst(monotonic_cst: Any, columns: tuple[Column, ...]) -> np.nd
         given = list(monotonic_cst)
         if len(given) != len(columns):
             raise ValueError(
-                f"monotonic_cst has {len(given)} entries for {len(columns)} columns; give one each, or a dict"
+                f"monotonic_cst has shape {len(given)} but the input data X has {len(columns)} features; "
+                "give one entry for each, or a dict"
             )
         monotonic_cst = {column.name: direction for column, direction in zip(columns, given, strict=True)}
     for named, direction in monotonic_cst.items():
@@ -42,7 +43,9 @@ def read_monotonic_cst(monotonic_cst: Any, columns: tuple[Column, ...]) -> np.nd
         if name not in place:
             raise ValueError(f"monotonic_cst names the column {name!r}, which is not in the table")
         if direction not in (1, -1, 0):
-            raise ValueError(f"monotonic_cst is {direction!r} for column {name!r}; give 1 (rising), -1 (falling) or 0")
+            raise ValueError(
+                f"monotonic_cst must be None or an array-like of -1, 0 or 1, but {direction!r} for column {name!r}"
+            )
         if direction and columns[place[name]].is_categorical:
             raise ValueError(f"monotonic_cst names the column {name!r}, whose categories have no order; leave it out")
         directions[place[name]] = direction
@@ -53,7 +56,9 @@ def check_directions(directions: np.ndarray, target: Target) -> None:
     """Refuse constraints for more than two classes, of which none rises or falls."""
     n_classes = len(target.classes)
     if directions.any() and target.is_classes and n_classes != 2:
-        raise ValueError(f"monotonic_cst needs a number or two classes to rise or fall, but y has {n_classes} classes")
+        raise ValueError(
+            f"Monotonicity constraints are not supported with multiclass classification, and y has {n_classes} classes"
+        )
 
 
 def check_constrained(plan: Plan, smoothing: tuple[str, float] | None) -> None:

@@ -151,9 +151,9 @@ max_features [single random_tree] : int, float, "sqrt", "log2" or None
 max_features [forest] : "auto", int, float, "sqrt", "log2" or None
     Columns drawn at random for each node, as a number or a fraction of the columns; None uses all. With fewer columns
     the trees differ more. "auto" compares several values by their out-of-bag error, on a sample of large tables.
-max_features [boosting] : float or "auto"
-    Fraction of the columns drawn for each node. "auto" is 1.0, but 0.5 with a validation set and up to 50,000 rows; for
-    oblivious trees 0.7 up to 20,000 rows.
+max_features [boosting] : "auto", int, float, "sqrt", "log2" or None
+    Columns drawn at random for each node, as a number or a fraction of the columns; None uses all. "auto" is 1.0, but
+    0.5 with a validation set and up to 50,000 rows; for oblivious trees 0.7 up to 20,000 rows.
 max_features [bagging] : int or float
     Columns drawn for each member, as a number or as a fraction of the columns.
 max_features [bagging subspace] : int or float
@@ -233,6 +233,9 @@ min_split_gain [oblivious] : float
     Least gain of a split over all rows, in the unit of the criterion.
 min_split_gain [boosting] : float
     Least reduction of the loss by a split. Raise it for smaller trees.
+min_impurity_decrease [boosting] : float
+    Least reduction of the mean squared error of the gradients by a split, over all rows, as in scikit-learn. Unlike
+    `min_split_gain` it does not depend on the number of rows.
 max_p_value : float
     Largest p-value of the chi-squared test for a split: the probability of such a difference between the branches by
     chance. 0.05 or 0.01 stop growth early; 1.0 turns the test off.
@@ -324,6 +327,8 @@ smoothing : "laplace", ("m_estimate", m), "auto" or None
     `misclassification_costs`.
 n_iter_no_change : int
     Boosting stops after this number of rounds without a lower validation loss, or a higher score of `scoring`.
+tol : float
+    The least fall of the validation loss, or rise of the score, that counts as better.
 scoring : "loss", str, function or None
     What is compared on the validation set after each round to stop and to choose: the loss; the score of a scorer of
     scikit-learn, by name or as a function of model, table and target; a function of target and prediction as in

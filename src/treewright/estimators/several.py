@@ -48,7 +48,8 @@ def _class_weights(class_weight: Any, n_outputs: int) -> list[Any]:
         return [class_weight] * n_outputs
     if isinstance(class_weight, Mapping) or len(class_weight) != n_outputs:
         raise ValueError(
-            f"y has {n_outputs} columns; give class_weight as a list of {n_outputs} dicts, as 'balanced', or None"
+            f"number of elements in class_weight should match number of outputs; give a list of {n_outputs} dicts, "
+            "'balanced', or None"
         )
     return list(class_weight)
 
@@ -67,6 +68,8 @@ def check_outputs(plan: Plan, **unused: Any) -> None:
     if plan.max_p_value < 1.0:
         raise _refusal("max_p_value", plan.max_p_value, "use 1.0")
     for name, value in unused.items():
+        if value is not None and name == "monotonic_cst":
+            raise ValueError("Monotonicity constraints are not supported with multiple output; fit one at a time")
         if value is not None:
             raise _refusal(name, value, "leave it None")
 

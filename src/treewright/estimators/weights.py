@@ -28,7 +28,7 @@ def read_weights(sample_weight: Any, n_rows: int) -> np.ndarray:
     if weights.ndim != 1:
         raise ValueError(f"sample_weight has {weights.ndim} dimensions; give one weight per row, or a single number")
     if len(weights) != n_rows:
-        raise ValueError(f"sample_weight has {len(weights)} entries for {n_rows} rows; give one weight per row")
+        raise ValueError(f"sample_weight.shape == ({len(weights)},), expected ({n_rows},); give one weight per row")
     _refuse(np.isnan(weights), "contains NaN", "give 0 to leave a row out")
     _refuse(np.isinf(weights), "contains infinity", "give finite weights")
     _refuse(weights < 0.0, "contains negative values", "give 0 to leave a row out")

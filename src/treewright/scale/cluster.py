@@ -16,7 +16,7 @@ import numpy as np
 from treewright.encoding.bins import BinnedTable, Bins
 from treewright.encoding.chunks import CodesElsewhere
 from treewright.engines.boosting.worker_engine import Share, edges_of_shares
-from treewright.scale.exchange import LostWorkerError, WorkerExchange, add_handler, stop_fit
+from treewright.scale.exchange import LostWorkerError, WorkerExchange, add_handler, check_wanted, stop_fit
 from treewright.table.chunked import ChunkedTable, split_rows
 
 NEEDS_DASK = "treewright.dask needs Dask; install it with pip install 'treewright[dask]'"
@@ -68,9 +68,7 @@ def columns_of_part(part: Any) -> tuple[str, ...]:
 class DaskTable(ChunkedTable):
     """A table whose chunks are on the workers of a cluster."""
 
-    def __init__(
-        self, client: Any, parts: Sequence[Any], lengths: Sequence[int], names: Sequence[str], first: int = 0
-    ) -> None:
+    def __init__(self, client: Any, parts: Sequence[Any], lengths: Sequence[int], names: Sequence[str]) -> None:
         self.client, self.parts = client, list(parts)
         self._lengths, self._names = tuple(lengths), tuple(names)
 
@@ -323,9 +321,7 @@ class Reporter:
         self.steps, self.last = 0, monotonic()
 
     def __call__(self, steps: int = 1, note: str = "") -> None:
-        task = self.worker.state.tasks.get(self.key)
-        if task is None or task.state == "cancelled":
-            raise LostWorkerError("the fit was cancelled")
+        check_wanted(self.worker, self.key)
         self.steps += steps
         if monotonic() - self.last >= TIME_BETWEEN_REPORTS:
             self.worker.log_event(self.topic, (self.steps, note))

@@ -78,6 +78,13 @@ def stop_fit(fit: str) -> None:
     MAILBOX.stop(fit)
 
 
+def check_wanted(worker: Any, task: str) -> None:
+    """Raise an error if nobody waits for the result of this task, because its client is gone or has cancelled it."""
+    found = worker.state.tasks.get(task)
+    if found is None or found.state == "cancelled":
+        raise LostWorkerError("the fit was cancelled")
+
+
 class WorkerExchange:
     """The exchange of one member of a fit with the others; `addresses` are the Dask workers of all members."""
 
@@ -86,6 +93,7 @@ class WorkerExchange:
 
         self.fit, self.rank, self.addresses = fit, rank, list(addresses)
         self.worker: Any = get_worker()
+        self.task = self.worker.get_current_task()
         self.step = 0
         self.sent_bytes = 0
         self.n_steps = 0
@@ -141,6 +149,7 @@ class WorkerExchange:
                 dtype, shape, data = content
                 return np.frombuffer(data, dtype).reshape(shape)
             self._check_sent()
+            check_wanted(self.worker, self.task)
 
     def _check_sent(self) -> None:
         """Raise an error if a message could not be delivered."""

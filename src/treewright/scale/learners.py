@@ -50,7 +50,8 @@ def parts_of(client: Any, X: Any) -> list[Any] | None:
     """The partitions of a table as futures, in the order of the rows; None if it is not for a cluster."""
     from distributed import Future
 
-    if isinstance(X, str) and X.lower().endswith((".parquet", ".pq")):
+    paths = [X] if isinstance(X, str) else list(X) if isinstance(X, list | tuple) else []
+    if paths and all(isinstance(path, str) and path.lower().endswith((".parquet", ".pq")) for path in paths):
         import dask.dataframe as dd
 
         X = dd.read_parquet(X)
@@ -65,6 +66,8 @@ def parts_of(client: Any, X: Any) -> list[Any] | None:
 
 def open_table(client: Any, X: Any) -> DaskTable:
     """A table on the cluster: a Dask collection, futures of frames, a pattern of Parquet files, or a local table."""
+    if isinstance(X, DaskTable):
+        return X
     parts = parts_of(client, X)
     if parts is None:
         from treewright.table.selection import open_table as open_local

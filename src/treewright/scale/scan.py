@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from queue import Full, Queue
@@ -21,6 +21,7 @@ from treewright.scale.sources import (
     StoredFrames,
 )
 from treewright.scale.storage import Storage
+from treewright.scale.text_files import frames_of_text
 from treewright.table.chunked import ChunkedTable
 from treewright.table.plain_frame import Domain, NamedColumn, as_array
 
@@ -30,9 +31,10 @@ FILES: dict[str, type[ParquetFiles] | type[ArrowFiles]] = {
     ".arrow": ArrowFiles,
     ".feather": ArrowFiles,
 }
+TEXT_FILES = (".csv", ".tsv", ".txt")
 
 
-def scan(source: Any, *, directory: Any = None) -> Scan:
+def scan(source: Any, *, directory: Any = None, **reading: Any) -> Scan:
     """A table that is read chunk by chunk, for tables larger than memory.
 
     Forests and gradient boosting can be fitted to it, with the same result as to the whole table in memory: the table
@@ -41,11 +43,13 @@ def scan(source: Any, *, directory: Any = None) -> Scan:
     Parameters
     ----------
     source : path, pattern, list of paths, Arrow dataset, or iterable of frames
-        Parquet or Arrow files, such as "data/*.parquet". Frames of pandas, polars or Arrow, and arrays, are stored in
-        a temporary file as they come, because they are read more than once.
+        Parquet, Arrow, CSV or TSV files, such as "data/*.parquet". Frames of pandas, polars or Arrow, arrays, and the
+        rows of text files are stored in a temporary file as they come, because they are read more than once.
     directory : path or None
         Where temporary files are made; None for the directory of the system. They need a byte per cell, twice that for
         boosting, and are removed when they are no longer used.
+    **reading
+        The options of `read_table` for text files, such as `sep` and `decimal`.
 
     Returns
     -------
@@ -65,20 +69,20 @@ def scan(source: Any, *, directory: Any = None) -> Scan:
     [(5,), (5,)]
     """
     storage = Storage(None if directory is None else str(directory))
-    return Scan(_open(source, storage), storage)
+    return Scan(_open(source, storage, reading), storage)
 
 
-def _open(source: Any, storage: Storage) -> ChunkSource:
+def _open(source: Any, storage: Storage, reading: Mapping[str, Any]) -> ChunkSource:
     try:
         import pyarrow  # noqa: F401
     except ImportError:
         raise ImportError(NEEDS_ARROW) from None
     if isinstance(source, str | Path):
-        return _open_files(_find(str(source)))
+        return _open_files(find_files(str(source)), storage, reading)
     if hasattr(source, "get_fragments"):
         return Fragments(source)
     if isinstance(source, list | tuple) and source and all(isinstance(path, str | Path) for path in source):
-        return _open_files([path for each in source for path in _find(str(each))])
+        return _open_files([path for each in source for path in find_files(str(each))], storage, reading)
     if isinstance(source, Iterable) and not hasattr(source, "columns") and not isinstance(source, np.ndarray):
         return StoredFrames(source, storage)
     raise TypeError(
@@ -87,13 +91,13 @@ def _open(source: Any, storage: Storage) -> ChunkSource:
     )
 
 
-def _find(pattern: str) -> list[Path]:
+def find_files(pattern: str) -> list[Path]:
     """The files that a path or pattern names, in the order of their names."""
     if "://" in pattern:
         raise ValueError(f"{pattern} is an address, but scan reads files; download it first")
     path = Path(pattern)
     if path.is_dir():
-        found = sorted(each for each in path.iterdir() if each.suffix.lower() in FILES)
+        found = sorted(each for each in path.iterdir() if each.suffix.lower() in (*FILES, *TEXT_FILES))
     else:
         found = [path] if path.exists() else [Path(each) for each in sorted(glob.glob(pattern, recursive=True))]
     if not found:
@@ -101,13 +105,17 @@ def _find(pattern: str) -> list[Path]:
     return found
 
 
-def _open_files(paths: list[Path]) -> ChunkSource:
+def _open_files(paths: list[Path], storage: Storage, reading: Mapping[str, Any]) -> ChunkSource:
     suffixes = {path.suffix.lower() for path in paths}
     if len(suffixes) > 1:
         raise ValueError(f"the files have several types ({', '.join(sorted(suffixes))}); scan files of one type")
     suffix = next(iter(suffixes))
+    if suffix in TEXT_FILES:
+        separator = {"sep": "\t"} if suffix == ".tsv" else {}
+        return StoredFrames(frames_of_text(paths, {**separator, **reading}), storage)
     if suffix not in FILES:
-        raise ValueError(f"files of type {suffix!r} cannot be scanned, but files of type {', '.join(FILES)} can")
+        known = ", ".join([*FILES, *TEXT_FILES])
+        raise ValueError(f"files of type {suffix!r} cannot be scanned, but files of type {known} can")
     return FILES[suffix](paths)
 
 
@@ -139,8 +147,17 @@ class Scan(ChunkedTable):
 
     def frames(self) -> Iterator[Any]:
         """The chunks in order, as Arrow tables, or as arrays if the columns have no names."""
+        import pyarrow as pa
+
         for table in ahead(self.source.chunks(self.names)):
             yield table if self.source.named else np.column_stack([column.to_numpy() for column in table.columns])
+        pa.default_memory_pool().release_unused()
+
+    def collect(self) -> Any:
+        """The whole table in memory, as a frame of pandas."""
+        import pyarrow as pa
+
+        return pa.concat_tables(self.source.chunks(self.names)).to_pandas()
 
     def map_chunks(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> Iterator[Any]:
         for frame, *given in zip(self.frames(), *arguments, strict=True):

@@ -13,8 +13,8 @@ import numpy as np
 from treewright.scale.storage import Storage, StoredChunks
 from treewright.table import Frame
 
-# Cells of a chunk: 16 MB as bytes of codes, 128 MB as numbers.
-CELLS_OF_CHUNK = 1 << 23
+# Cells of a chunk: 4 MB as bytes of codes, 32 MB as numbers.
+CELLS_OF_CHUNK = 1 << 22
 
 NEEDS_ARROW = "tables in chunks need pyarrow; install it with pip install 'treewright[arrow]'"
 
@@ -198,12 +198,25 @@ def to_arrow(frame: Any) -> tuple[Any, bool]:
             raise ValueError(f"a frame has rows and columns, but an array has {frame.ndim} dimensions")
         return pa.table({f"x{place}": frame[:, place] for place in range(frame.shape[1])}), False
     if isinstance(frame, Frame | dict):
-        return pa.table({name: pa.array(list(values), from_pandas=True) for name, values in frame.items()}), True
+        return pa.table({name: _arrow_column(frame, name) for name in frame}), True
     if hasattr(frame, "to_arrow"):
         return frame.to_arrow(), True
     if type(frame).__module__.startswith("pandas"):
         return pa.Table.from_pandas(frame, preserve_index=False), True
     raise TypeError(f"an iterator must give frames of pandas, polars or Arrow, or arrays, not {type(frame).__name__}")
+
+
+def _arrow_column(frame: Any, name: str) -> Any:
+    """A column of a plain frame or a dict; declared categories are kept."""
+    import pyarrow as pa
+
+    values = frame[name]
+    found = pa.array(np.asarray(values) if isinstance(values, np.ndarray) else list(values), from_pandas=True)
+    domain = getattr(frame, "domains", {}).get(name)
+    if domain is None:
+        return found
+    indices = pa.array([None if value is None else domain.categories.index(value) for value in found.to_pylist()])
+    return pa.DictionaryArray.from_arrays(indices.cast("int32"), list(domain.categories), ordered=domain.ordered)
 
 
 def _stamp(path: Path) -> tuple[int, int]:

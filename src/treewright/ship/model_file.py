@@ -5,6 +5,7 @@ docs/model_file.md describes the format.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import mmap
 import os
@@ -58,7 +59,7 @@ def save(model: Any, path: Any = None) -> bytes | None:
     >>> load(kept).predict(weather.X[:3]).tolist()
     ['no', 'no', 'yes']
     """
-    file = pack(*_described(model))
+    file = pack(*_described(model, _time_of_saving()))
     if path is None:
         return file
     if hasattr(path, "write"):
@@ -126,13 +127,26 @@ def describe_file(source: Any) -> dict[str, Any]:
     return {key: value for key, value in _read_description(metadata).items() if key != "model"}
 
 
+def digest_of_model(model: Any) -> str:
+    """The SHA-256 of the model file without the time of saving: equal for models that are the same to the bit.
+
+    >>> from treewright import C45Classifier, datasets
+    >>> weather = datasets.load_weather()
+    >>> digests = {digest_of_model(C45Classifier().fit(weather.X, weather.y)) for _ in range(2)}
+    >>> len(digests)
+    1
+    """
+    arrays, texts = _described(model, datetime.fromtimestamp(0, UTC))
+    return hashlib.sha256(pack(arrays, texts)).hexdigest()
+
+
 def _time_of_saving() -> datetime:
     """Now, or the time that SOURCE_DATE_EPOCH sets, so that equal models have equal files."""
     given = os.environ.get("SOURCE_DATE_EPOCH", "")
     return datetime.fromtimestamp(int(given), UTC) if given.isdigit() else datetime.now(UTC)
 
 
-def _described(model: Any) -> tuple[dict[str, np.ndarray], dict[str, str]]:
+def _described(model: Any, saved: datetime) -> tuple[dict[str, np.ndarray], dict[str, str]]:
     """The arrays and the texts of a file."""
     name = name_of(object_classes(), model)
     if name is None or not isinstance(model, BaseEstimator):
@@ -143,7 +157,7 @@ def _described(model: Any) -> tuple[dict[str, np.ndarray], dict[str, str]]:
         "format": FORMAT,
         "version": VERSION,
         "library": version("treewright"),
-        "saved": _time_of_saving().isoformat(timespec="seconds"),
+        "saved": saved.isoformat(timespec="seconds"),
         "learner": name,
         "parameters": {key: _brief(value) for key, value in model.get_params(deep=False).items()},
         "columns": _schema(model),

@@ -249,6 +249,7 @@ class ChunkedValues:
     ) -> None:
         self.table, self.columns, self.kinds, self.chunk_lengths = table, columns, kinds, chunk_lengths
         self.rows = rows  # the rows of the table in ascending order, if not all
+        self._whole: ChunkedValues | None = None  # the values that these rows were taken from
         self._sample = sample
         self._replaced: dict[int, np.ndarray] = {}  # columns with other values than those of the table
 
@@ -308,14 +309,34 @@ class ChunkedValues:
         _, place = key  # of all rows
         if place in self._replaced:
             return self._replaced[place]
-        narrow = ChunkedValues(
-            self.table.select([self.table.names[place]]),
-            (self.columns[place],),
-            (self.kinds[place],),
+        if self.columns[place].is_categorical:
+            indices = self._categories[place]
+            return np.where(indices < 0, np.nan, indices)
+        return np.concatenate(list(self._narrow([place]).map(_first_column)))
+
+    def _narrow(self, places: Sequence[int]) -> ChunkedValues:
+        """The values of some columns."""
+        return ChunkedValues(
+            self.table.select([self.table.names[place] for place in places]),
+            tuple(self.columns[place] for place in places),
+            tuple(self.kinds[place] for place in places),
             self.chunk_lengths,
             rows=self.rows,
         )
-        return np.concatenate(list(narrow.map(_first_column)))
+
+    @cached_property
+    def _categories(self) -> dict[int, np.ndarray]:
+        """The indices of all categorical columns, which are needed more than once: int32[row], -1 if missing."""
+        if self._whole is not None:
+            places = np.searchsorted(self._whole.row_numbers(), self.row_numbers())
+            return {place: column[places] for place, column in self._whole._categories.items()}
+        found = [place for place, column in enumerate(self.columns) if column.is_categorical]
+        parts = list(self._narrow(found).map(_as_indices))
+        return {place: np.concatenate([part[:, k] for part in parts]) for k, place in enumerate(found)}
+
+    def row_numbers(self) -> np.ndarray:
+        """The rows of the table that these values have."""
+        return np.arange(int(self.chunk_lengths.sum())) if self.rows is None else self.rows
 
     def __setitem__(self, key: Any, column: np.ndarray) -> None:
         _, place = key  # of all rows
@@ -330,6 +351,7 @@ class ChunkedValues:
             self.chunk_lengths,
             rows=places if self.rows is None else self.rows[places],
         )
+        taken._whole = self
         taken._replaced = {place: column[places] for place, column in self._replaced.items()}
         return taken
 
@@ -369,6 +391,10 @@ def sample_chunk(values: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.n
 
 def _first_column(values: np.ndarray) -> np.ndarray:
     return values[:, 0]
+
+
+def _as_indices(values: np.ndarray) -> np.ndarray:
+    return np.nan_to_num(values, nan=-1.0).astype(np.int32)
 
 
 def _count_missing(values: np.ndarray) -> np.ndarray:

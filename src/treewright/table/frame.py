@@ -223,7 +223,8 @@ def declared_kinds(names: tuple[str, ...], categorical: ColumnList, numeric: Col
 
 def chosen_columns(option: str, chosen: ColumnList, names: tuple[str, ...]) -> set[int]:
     """The positions of the columns that an option names."""
-    if chosen is None:
+    # Types always decide here; scikit-learn has a word for it.
+    if chosen is None or (isinstance(chosen, str) and chosen == "from_dtype"):
         return set()
     if isinstance(chosen, str):
         if chosen == "all":

@@ -155,7 +155,23 @@ def paths_to(tree: Tree, leaves: np.ndarray) -> csr_matrix:
 
 def predictions_of(tree: Tree, values: np.ndarray) -> np.ndarray:
     """Return the class shares, or the number, that the tree predicts for each row, as one line per row."""
-    return average_of(tree, values, tree.value)
+    return average_of(tree, values, tree.predictions)
+
+
+def labels_of(tree: Tree, values: np.ndarray) -> np.ndarray:
+    """Return the class label that the tree predicts for each row."""
+    if tree.misclassification_costs is not None:
+        return tree.labels_for(predictions_of(tree, values))
+    labels = np.empty(len(values), dtype=np.intp)
+    size = _block_size(tree)
+    for start in range(0, len(values), size):
+        block = slice(start, start + size)
+        reached = descend_rows(tree, values[block])
+        if len(reached.nodes) == len(reached.ends):
+            labels[block] = tree.label[reached.nodes]
+        else:
+            labels[block] = tree.labels_for(predictions_of(tree, values[block]))
+    return labels
 
 
 def average_of(tree: Tree, values: np.ndarray, of_node: np.ndarray) -> np.ndarray:

@@ -11,21 +11,22 @@ from treewright.table.sparse import SparseValues, is_sparse
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-# The child and the column of a leaf, as scikit-learn marks them.
-NO_CHILD, NO_COLUMN = -1, -2
+# The child, the column and the threshold of a leaf, as scikit-learn marks them.
+NO_CHILD, NO_COLUMN, NO_THRESHOLD = -1, -2, -2.0
 
 
 class ScikitNames:
     """Properties of a tree by the names of `sklearn.tree._tree.Tree`.
 
-    `threshold`, `impurity` and `n_leaves` have the same name and meaning; the threshold of a leaf is NaN. `value` has a
-    line per node and a column per class. A row goes to the left child if its value is at most the threshold; a split on
-    categories has no threshold.
+    `threshold`, `impurity` and `n_leaves` have the same name and meaning. A row goes to the left child if its value is
+    at most the threshold; a split on categories has no threshold.
 
     >>> from treewright import DecisionTreeClassifier
     >>> tree = DecisionTreeClassifier().fit([[1.0], [2.0], [3.0]], ["a", "b", "b"]).tree_
     >>> tree.children_left.tolist(), tree.children_right.tolist(), tree.feature.tolist()
     ([1, -1, -1], [2, -1, -1], [0, -2, -2])
+    >>> tree.threshold.tolist(), tree.value[2].tolist()
+    ([1.5, -2.0, -2.0], [[0.0, 1.0]])
     """
 
     @property
@@ -65,6 +66,35 @@ class ScikitNames:
     def feature(self: Any) -> np.ndarray:
         """The column that each node tests, -2 at a leaf."""
         return np.where(self.n_children > 0, self.column, NO_COLUMN).astype(np.int64)
+
+    @property
+    def max_n_classes(self: Any) -> int:
+        """The largest number of classes of a target."""
+        return int(self.n_classes.max())
+
+    @property
+    def capacity(self: Any) -> int:
+        """The number of nodes that there is memory for: a finished tree has no more than it needs."""
+        return int(self.n_nodes)
+
+    @property
+    def value(self: Any) -> np.ndarray:
+        """What each node predicts, by node, target and class; 0 for classes that a target does not have.
+
+        `predictions` has the same figures with one line per node.
+        """
+        if not self.target.outputs:
+            return np.asarray(self.predictions)[:, None, :]
+        found = np.zeros((self.n_nodes, self.n_outputs, self.max_n_classes))
+        for output, place in enumerate(self.target.places):
+            entries = self.predictions[:, place]
+            found[:, output, : entries.shape[1]] = entries
+        return found
+
+    @property
+    def missing_go_to_left(self: Any) -> np.ndarray:
+        """Whether a row with a missing value goes from each node to the left child."""
+        return (self.n_children > 0) & (self.missing_branch == 0)
 
     @property
     def n_node_samples(self: Any) -> np.ndarray:

@@ -62,7 +62,7 @@ class TreeList:
 
     def values_of(self, index: int, leaves: np.ndarray) -> np.ndarray:
         """Return the number that a tree predicts at each of its leaves."""
-        return self.trees[index].value[leaves, 0]
+        return self.trees[index].predictions[leaves, 0]
 
     def sums(self, values: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
         """Sum up the predictions of the trees for each row, in their order."""

@@ -150,3 +150,33 @@ def test_workers_grow_the_tree_of_one_process(name: str, n_workers: int, options
             for field in vars(one):
                 assert np.array_equal(getattr(one, field), getattr(other, field)), field
     assert np.array_equal(np.concatenate([scores for _, scores in found], axis=1), expected_scores)
+
+
+class CountingExchange:
+    """The only worker, which counts what it would send to each other one."""
+
+    def __init__(self) -> None:
+        self.n_bytes = 0
+
+    def gather(self, array: np.ndarray) -> np.ndarray:
+        self.n_bytes += array.nbytes
+        return array.copy()
+
+    def add_up(self, array: np.ndarray) -> np.ndarray:
+        return self.gather(array)
+
+    def from_first(self, value: Any) -> Any:
+        return value
+
+
+def test_the_bytes_of_a_tree_are_those_of_the_documented_formula() -> None:
+    table, gradients, hessians = table_and_gradients(1)
+    recipe, exchange = BoostRecipe(), CountingExchange()
+    share = Share(exchange, 0, N_ROWS)
+    booster = WorkerBooster(choose_compiled_form(), table.codes, table.bins, share=share, recipe=recipe)
+    booster.grow(gradients, hessians, recipe, seeds=np.array([5], np.uint64))
+    n_turns, n_leaves = -(-N_ROWS // 4096), recipe.max_leaf_nodes
+    histogram = 8 * int((table.bins.n_codes + 1).sum())
+    blocks = 48 * n_turns + 16 * n_leaves * n_turns
+    n_histograms = (exchange.n_bytes - blocks) / histogram
+    assert n_leaves <= n_histograms < 1.7 * n_leaves  # some leaves are divided in vain, and counts are sent, too

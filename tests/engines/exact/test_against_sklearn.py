@@ -53,7 +53,7 @@ def compare(X, y, criterion, depth, make_recipe, weights=None, weight_fraction=0
     leaves = leaves_of(tree, X)
     if y.dtype.kind == "f":
         return
-    wrong = float(weights[np.argmax(tree.value[leaves], axis=1) != y].sum())
+    wrong = float(weights[np.argmax(tree.predictions[leaves], axis=1) != y].sum())
     assert wrong == pytest.approx(float(weights[model.predict(X) != y].sum()), abs=1e-9 * weights.sum())
 
 

@@ -320,7 +320,7 @@ def test_infinities_are_ordinary_large_values(make_recipe):
             n_classes=2,
             weights=np.ones(5),
         )
-        assert np.array_equal(np.argmax(tree.value[leaves_of(tree, X)], axis=1), labels)
+        assert np.array_equal(np.argmax(tree.predictions[leaves_of(tree, X)], axis=1), labels)
 
 
 @examples(80)
@@ -385,7 +385,7 @@ def test_a_value_on_the_grid_stays_below_its_line_although_division_rounds(make_
         weights=np.ones(200),
     )
     assert tree.n_leaves == 200
-    assert np.array_equal(np.argmax(tree.value[leaves_of(tree, X)], axis=1), labels)
+    assert np.array_equal(np.argmax(tree.predictions[leaves_of(tree, X)], axis=1), labels)
 
 
 def test_one_category_of_zeros_does_not_forbid_a_multiway_split_by_poisson(make_recipe):

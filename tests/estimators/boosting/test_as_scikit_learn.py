@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 import pytest
 from sklearn import ensemble
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression, PoissonRegressor
@@ -21,6 +21,9 @@ X, y = load_iris(return_X_y=True)
 TABLE, NUMBERS = load_diabetes(return_X_y=True)
 TWO = np.where(y == 1, "b", "a")
 WORDS = np.array(["a", "b", "c"])[y]
+
+# Least falls of the squared error of the target of diabetes that count.
+TOLS = (0.0, 100.0, 1e6)
 
 FIXED = {"n_estimators": 6, "growth": "best", "max_leaf_nodes": 5, "random_state": 0}
 
@@ -133,3 +136,92 @@ def test_what_is_no_initial_model_is_refused():
         GradientBoostingClassifier(init=LinearSVC()).fit(X, y)
     with pytest.raises(ValueError, match="init and init_score both set the initial scores"):
         GradientBoostingClassifier(init=LogisticRegression()).fit(X, TWO, init_score=np.zeros(len(X)))
+
+
+@pytest.mark.parametrize("target", [TWO, WORDS])
+def test_rounds_and_categories_have_the_names_of_scikit_learn(target):
+    coded = np.column_stack([X, np.arange(len(X)) % 3])
+    for categorical in (None, [4]):
+        ours = GradientBoostingClassifier(**FIXED, categorical_features=categorical).fit(coded, target)
+        theirs = ensemble.HistGradientBoostingClassifier(max_iter=6, categorical_features=categorical)
+        theirs.fit(coded, target)
+        assert (ours.n_iter_, ours.n_trees_per_iteration_) == (theirs.n_iter_, theirs.n_trees_per_iteration_)
+        np.testing.assert_array_equal(ours.is_categorical_, theirs.is_categorical_)
+
+
+def test_a_fall_of_the_loss_below_tol_does_not_count():
+    choices = {"n_estimators": 60, "validation_fraction": 0.3, "n_iter_no_change": 4, "random_state": 0}
+    rounds = [len(GradientBoostingRegressor(**choices, tol=tol).fit(TABLE, NUMBERS).validation_loss_) for tol in TOLS]
+    assert rounds == sorted(rounds, reverse=True)
+    assert rounds[-1] == 1 + 4  # no round after the first is better
+    model = GradientBoostingRegressor(**choices, tol=TOLS[1]).fit(TABLE, NUMBERS)
+    best, waited = model.validation_loss_[0], 0
+    for number, loss in enumerate(model.validation_loss_[1:], start=2):
+        best, waited = (loss, 0) if loss < best - TOLS[1] else (best, waited + 1)
+        assert (waited == 4) == (number == len(model.validation_loss_))
+    with pytest.raises(ValueError, match="tol is -1; give a number of 0 or more"):
+        GradientBoostingRegressor(tol=-1).fit(TABLE, NUMBERS)
+
+
+@pytest.mark.parametrize(("given", "fraction"), [(None, 1.0), ("sqrt", 0.3), ("log2", 0.3), (3, 0.3), (1, 0.1)])
+def test_columns_of_a_node_are_given_as_in_scikit_learn(given, fraction):
+    by_name = GradientBoostingRegressor(**FIXED, max_features=given).fit(TABLE, NUMBERS)
+    by_fraction = GradientBoostingRegressor(**FIXED, max_features=fraction).fit(TABLE, NUMBERS)
+    np.testing.assert_array_equal(by_name.predict(TABLE), by_fraction.predict(TABLE))
+
+
+@pytest.mark.parametrize("least", [0.0, 20.0, 100.0, 1e6])
+def test_the_least_impurity_decrease_is_that_of_scikit_learn(least):
+    table = np.round(TABLE[:, :4], 2)
+    shape = {"n_estimators": 1, "learning_rate": 1.0, "max_depth": 3, "min_impurity_decrease": least}
+    ours = GradientBoostingRegressor(
+        **shape, growth="level", min_samples_leaf=1, l2_regularization=0.0, max_features=None, subsample=1.0
+    )
+    theirs = ensemble.GradientBoostingRegressor(**shape, random_state=0)
+    found, expected = (model.fit(table, NUMBERS).predict(table) for model in (ours, theirs))
+    assert len(np.unique(found)) == len(np.unique(expected))
+    np.testing.assert_allclose(found, expected, rtol=1e-3)
+
+
+def test_an_initial_model_needs_no_classes():
+    class Half(ClassifierMixin, BaseEstimator):
+        def fit(self, X, y):
+            return self
+
+        def predict(self, X):
+            return np.full(len(X), "c")
+
+        def predict_proba(self, X):
+            return np.full((len(X), 3), [0.2, 0.3, 0.5])
+
+    model = GradientBoostingClassifier(**FIXED, init=Half()).fit(X, WORDS)
+    first = next(iter(model.staged_decision_function(X)))
+    trees = np.array([[member.predict(X) for member in line] for line in model.estimators_[:1]])[0].T
+    np.testing.assert_allclose(first - trees, np.log([[0.2, 0.3, 0.5]] * len(X)))
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "huber", "absolute_error"])
+@pytest.mark.parametrize("power", [-900, -600, 400])
+@pytest.mark.parametrize("n_estimators", [6, "auto"])
+def test_targets_of_extreme_magnitude_are_learned_like_others(loss, power, n_estimators):
+    choices = FIXED | {"n_estimators": n_estimators, "loss": loss, "l2_regularization": 0.0}
+    table, numbers = TABLE[:150, :3], np.round(NUMBERS[:150])
+    ordinary = GradientBoostingRegressor(**choices).fit(table, numbers)
+    scaled = GradientBoostingRegressor(**choices).fit(table, np.ldexp(numbers, power))
+    np.testing.assert_allclose(np.ldexp(scaled.predict(table), -power), ordinary.predict(table), rtol=1e-9)
+    assert len(np.unique(scaled.predict(table))) > 5
+    assert scaled.n_estimators_ == ordinary.n_estimators_
+
+
+def test_several_targets_and_validation_sets_of_extreme_magnitude_are_learned_like_others():
+    several = np.column_stack([NUMBERS, NUMBERS[::-1]])
+    fitted = [
+        GradientBoostingRegressor(n_estimators=30, n_iter_no_change=3, random_state=0).fit(
+            TABLE[:300], y_of[:300], X_val=TABLE[300:], y_val=y_of[300:]
+        )
+        for y_of in (several, np.ldexp(several, -400))
+    ]
+    ordinary, scaled = (model.predict(TABLE) for model in fitted)
+    np.testing.assert_allclose(np.ldexp(scaled, 400), ordinary, rtol=1e-9)
+    losses = [model.validation_loss_ for model in fitted]
+    np.testing.assert_allclose(np.ldexp(losses[1], 800), losses[0], rtol=1e-9)

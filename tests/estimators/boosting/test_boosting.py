@@ -337,7 +337,7 @@ def test_an_interrupt_keeps_the_trees_so_far_if_asked(choice, expected):
         ({"l2_regularization": -1.0}, "l2_regularization is -1.0"),
         ({"max_bins": 256}, "max_bins is 256"),
         ({"unseen": "stop"}, "unseen is 'stop'"),
-        ({"loss": "gamma"}, "needs targets above 0"),
+        ({"loss": "gamma"}, "requires strictly positive y"),
         ({"loss": lambda prediction, target: 3}, "must return a pair: gradient and hessian"),
     ],
     ids=lambda value: "-".join(value) if isinstance(value, dict) else None,

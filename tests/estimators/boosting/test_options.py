@@ -605,8 +605,13 @@ def test_a_loss_that_fails_is_reported_in_a_sentence(loss, words):
 @pytest.mark.parametrize(
     ("loss", "y", "held", "words"),
     [
-        ("poisson", np.arange(40.0), -np.arange(40.0), "the validation set: the loss needs targets of 0 or more"),
-        ("gamma", np.arange(40.0) + 1.0, np.arange(40.0), "the validation set: the loss needs targets above 0"),
+        ("poisson", np.arange(40.0), -np.arange(40.0), "the validation set: loss='poisson' requires non-negative y"),
+        (
+            "gamma",
+            np.arange(40.0) + 1.0,
+            np.arange(40.0),
+            "loss='gamma' requires strictly positive y",
+        ),
         ("poisson", np.zeros(40), None, "but all are 0"),
         ("squared_error", np.arange(40.0), np.full(40, np.nan), "the validation set: .* missing values"),
     ],

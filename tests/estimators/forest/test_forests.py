@@ -451,8 +451,8 @@ def test_importances_tell_the_column_that_matters():
         ({"max_bins": 300}, "max_bins is 300"),
         ({"monotonic_cst": {"nothing": 1}}, "'nothing', which is not in the table"),
         ({"monotonic_cst": {"kind": 1}}, "have no order"),
-        ({"monotonic_cst": [1]}, "1 entries for 4 columns"),
-        ({"bootstrap": False, "oob_score": True}, "set bootstrap=True"),
+        ({"monotonic_cst": [1]}, "has shape 1 but the input data X has 4 features"),
+        ({"bootstrap": False, "oob_score": True}, "only available if bootstrap=True"),
         ({"max_samples": -1.0}, "max_samples is -1.0"),
         ({"progress": "yes"}, "progress is 'yes'"),
     ],
@@ -537,9 +537,9 @@ def test_importances_without_a_split_are_zeros(criterion, learner):
 )
 def test_poisson_refuses_a_target_that_is_no_count_but_no_sample_of_one(learner):
     X = np.random.default_rng(0).normal(size=(20, 3))
-    with pytest.raises(ValueError, match="20 of 20 values of y are negative"):
+    with pytest.raises(ValueError, match="not allowed for Poisson regression: 20 of 20"):
         learner.fit(X, -np.ones(20))
-    with pytest.raises(ValueError, match="all values of y are 0"):
+    with pytest.raises(ValueError, match="necessary for Poisson regression: all values are 0"):
         learner.fit(X, np.zeros(20))
     one_count = np.eye(20)[3]
     assert (learner.fit(X, one_count).predict(X) >= 0.0).all()

@@ -140,16 +140,16 @@ def test_the_criterion_of_friedman_is_the_squared_error():
 
 
 def test_rows_that_no_tree_left_out_are_counted_in_a_warning() -> None:
-    with pytest.warns(UserWarning, match=r"\d+ of 150 rows are out of bag in no tree; grow more trees"):
+    with pytest.warns(UserWarning, match=r"do not have OOB scores: \d+ of 150 rows are in every bag"):
         model = tw.RandomForestClassifier(2, oob_score=True, random_state=0).fit(X, y)
     assert np.isnan(model.oob_decision_function_).any()
-    with pytest.warns(UserWarning, match=r"\d+ of 150 rows are out of bag for no member; fit more members"):
+    with pytest.warns(UserWarning, match=r"do not have OOB scores.* \d+ of 150 rows are in every bag"):
         tw.BaggingClassifier(None, 2, oob_score=True, random_state=0).fit(X, y)
 
 
 def test_a_warm_start_that_adds_no_tree_is_a_warning() -> None:
     model = tw.RandomForestClassifier(3, warm_start=True, random_state=0).fit(X, y)
-    with pytest.warns(UserWarning, match="has 3 trees already; raise n_estimators"):
+    with pytest.warns(UserWarning, match="does not fit new trees. The forest has 3."):
         model.fit(X, y)
     assert model.n_estimators_ == 3
 

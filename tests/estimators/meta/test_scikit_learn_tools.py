@@ -84,7 +84,7 @@ def test_metadata_that_nobody_requests_is_an_error_as_in_scikit_learn(number: in
 
 @pytest.mark.parametrize("number", range(4))
 def test_metadata_without_routing_is_an_error_that_says_so(number: int) -> None:
-    with pytest.raises(TypeError, match="enable_metadata_routing=True"):
+    with pytest.raises(ValueError, match="enable_metadata_routing=True"):
         ensembles(tw.DecisionTreeClassifier())[number].fit(X, y, metadata="m")
     with pytest.raises(TypeError, match="only gradient boosting has validation sets"):
         ensembles(tw.DecisionTreeClassifier())[number].fit(X, y, eval_set=[(X, y)])

@@ -109,7 +109,10 @@ def test_members_can_be_set_and_dropped_by_name() -> None:
     X, y = load_iris(return_X_y=True)
     model = VotingClassifier(CLASSIFIERS, weights=[1, 2, 3]).set_params(bayes="drop", near__kneighborsclassifier__p=1)
     model.fit(X, y)
-    assert list(model.named_estimators_) == ["line", "near"]
+    assert set(model.named_estimators_) == {"line", "near", "bayes"}  # as in scikit-learn
+    assert model.named_estimators_.bayes == "drop"
+    assert len(model.estimators_) == 2
+    assert all(name.endswith(("line", "near")) for name in model.get_feature_names_out())
     assert model.member_weights() == pytest.approx([0.4, 0.6])
     search = GridSearchCV(clone(model), {"near__kneighborsclassifier__n_neighbors": [1, 5]}, cv=3).fit(X, y)
     assert search.best_score_ > 0.9
@@ -141,10 +144,10 @@ def test_two_rows_and_three_hundred_classes_are_learned() -> None:
     ("model", "sentence"),
     [
         (VotingClassifier(voting="loud"), "voting is 'loud'; give 'hard' or 'soft'"),
-        (VotingClassifier(weights=[1, 2]), "2 weights for 3 estimators"),
+        (VotingClassifier(weights=[1, 2]), "must be equal; got 2 weights, 3 estimators"),
         (VotingClassifier(weights=[0, 0, 0]), "weights is .*; give a number of 0 or more"),
-        (VotingClassifier([]), r"estimators is \[\]; give a list of \(name, estimator\)"),
-        (VotingClassifier([("a", "drop")]), "all estimators are dropped"),
+        (VotingClassifier([]), "should be a non-empty list"),
+        (VotingClassifier([("a", "drop")]), "All estimators are dropped"),
         (VotingClassifier([("a", Ridge())]), "the member 'a' is a Ridge, which should be a classifier"),
         (VotingClassifier([("a", GaussianNB()), ("a", GaussianNB())]), "not unique"),
     ],

@@ -403,7 +403,9 @@ def test_trees_with_missing_values_are_nested_along_the_price_of_a_leaf(rows, st
 def wrong_weight(model: Any, table: Rows, target: list[str]) -> float:
     """The weight of all fractional instances that end in a leaf of another class."""
     at = reached(model, table)
-    return float(at.fractions[model.tree_.value[at.nodes].argmax(axis=1) != labels_of(model, target)[at.rows]].sum())
+    return float(
+        at.fractions[model.tree_.predictions[at.nodes].argmax(axis=1) != labels_of(model, target)[at.rows]].sum()
+    )
 
 
 @examples(40)

@@ -99,7 +99,7 @@ def test_nodes_stay_on_their_side_of_every_constrained_split_above(seed, criteri
     X[np.random.default_rng(seed).random(X.shape) < missing] = np.nan
     model = learner(criterion=criterion, monotonic_cst={0: 1, 1: -1}, max_leaf_nodes=max_leaf_nodes).fit(X, y)
     tree = model.tree_
-    value = tree.value[:, -1]
+    value = tree.predictions[:, -1]
     for node in tree:
         if node.is_leaf or node.column.name == "x2" or node.tests[0].relation == "is known":
             continue
@@ -166,8 +166,8 @@ def test_forests_of_every_recipe_have_constraints(learner, parameters):
         ({"missing": "surrogate"}, np.arange(30) % 2, "missing is 'surrogate'"),
         ({"missing": "fractional"}, np.arange(30) % 2, "missing is 'fractional'"),
         ({"smoothing": "laplace"}, np.arange(30) % 2, "smoothing=None"),
-        ({"monotonic_cst": [2, 0, 0]}, np.arange(30) % 2, "monotonic_cst is 2 for column"),
-        ({"monotonic_cst": [1, 0]}, np.arange(30) % 2, "2 entries for 3 columns"),
+        ({"monotonic_cst": [2, 0, 0]}, np.arange(30) % 2, "array-like of -1, 0 or 1, but 2 for column"),
+        ({"monotonic_cst": [1, 0]}, np.arange(30) % 2, "has shape 2 but the input data X has 3 features"),
     ],
 )
 def test_what_cannot_be_constrained_is_named(parameters, y, words):

@@ -33,7 +33,8 @@ def written(tree: Tree) -> list[tuple[str, str]]:
     own_branch = [("?", str(root.children[1].prediction))] if np.isinf(tree.threshold[0]) else []
     known = root.children[0] if own_branch else root
     answers = [str(node.prediction) for node in tree if node.is_leaf][: -1 if own_branch else None]
-    ends = sorted(threshold for threshold in tree.threshold.tolist() if np.isfinite(threshold))
+    thresholds = tree.threshold[tree.n_children > 0]
+    ends = sorted(thresholds[np.isfinite(thresholds)].tolist())
     if known.is_leaf:
         return [("not ?", answers[0]), *own_branch]
     ranges = [*(f"< {end}" for end in ends), f">= {ends[-1]}"]

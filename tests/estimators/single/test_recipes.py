@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -399,7 +400,7 @@ def test_regressors_fit_the_diabetes_table(criterion: str) -> None:
     answer = np.median if criterion == "absolute_error" else np.mean
     leaves = stump.apply(X)
     for leaf in (1, 2):
-        assert stump.tree_.value[leaf, 0] == pytest.approx(answer(y[leaves == leaf]))
+        assert stump.tree_.predictions[leaf, 0] == pytest.approx(answer(y[leaves == leaf]))
 
 
 def test_rules_and_depth_are_those_of_the_tree() -> None:
@@ -449,3 +450,26 @@ def test_of_two_columns_that_mirror_each_other_the_first_is_asked(monkeypatch, c
         for first in (male, tenths):
             model = DecisionTreeRegressor(criterion=criterion, max_depth=1).fit(np.column_stack([first, -first]), y)
             assert model.tree_.column[0] == 0
+
+
+@pytest.mark.parametrize("missing", ["learned", "fractional", "majority", "branch"])
+@pytest.mark.parametrize("learner", [DecisionTreeClassifier, CARTClassifier, C45Classifier])
+def test_the_predicted_class_is_the_most_likely_one(learner, missing):
+    random = np.random.default_rng(0)
+    X = np.where(random.random((300, 3)) < 0.2, np.nan, random.normal(size=(300, 3)))
+    y = random.integers(0, 40, 300)
+    model = learner(missing=missing).fit(X[:200], y[:200])
+    np.testing.assert_array_equal(model.predict(X), model.classes_[model.predict_proba(X).argmax(axis=1)])
+
+
+def test_thousands_of_classes_need_no_table_of_rows_and_classes():
+    X = np.arange(6000.0)[:, None]
+    model = DecisionTreeClassifier().fit(X[:3000], np.arange(3000) // 2)
+    tracemalloc.start()
+    try:
+        found = model.predict(np.repeat(X[:3000], 20, axis=0))
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    np.testing.assert_array_equal(found, np.repeat(np.arange(3000) // 2, 20))
+    assert most < 0.25 * 60_000 * 1500 * 8

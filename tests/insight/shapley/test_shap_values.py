@@ -61,7 +61,7 @@ def game_of(tree: Any, row: np.ndarray, background: np.ndarray | None) -> dict[f
     def worth(known: frozenset[int], others: np.ndarray | None, node: int = 0) -> np.ndarray:
         is_known = tree.column[node] in known
         if tree.n_children[node] == 0 or (is_known and stops[node]):
-            return tree.value[node]
+            return tree.predictions[node]
         children = range(tree.first_child[node], tree.first_child[node] + tree.n_children[node])
         if is_known or others is not None:
             parts = [(own if is_known else others)[child] for child in children]

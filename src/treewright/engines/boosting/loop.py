@@ -534,15 +534,20 @@ def set_leaf_values(shared, local, settings, n_leaves, thread, n_threads, locks)
                 add_up_turns(gradients, hessians, local.rows, lo, hi, sums, k)
         wait(shared.barrier, thread, n_threads, locks)
         for k in range(n_now):
-            g = h = 0.0
-            for turn in range(len(sums)):
-                g += sums[turn, k, 0]
-                h += sums[turn, k, 1]
-            leaf = begin + k
-            leaf_value = best_leaf_value(g, h, settings.l1_regularization, settings.l2_regularization)
-            leaf_value = min(max(leaf_value, local.bounds[leaf, LEAST]), local.bounds[leaf, MOST])
-            local.leaf_sums[leaf, 0], local.leaf_sums[leaf, 1] = h, settings.rate * leaf_value
+            set_leaf_value(local, settings, sums, begin + k, k, local.bounds[begin + k])
         wait(shared.barrier, thread, n_threads, locks)
+
+
+@kernel
+def set_leaf_value(local, settings, sums, leaf, k, bounds):
+    """Compute the value of a leaf from the sums of all blocks of rows, which are added up in the order of the table."""
+    g = h = 0.0
+    for turn in range(len(sums)):
+        g += sums[turn, k, 0]
+        h += sums[turn, k, 1]
+    leaf_value = best_leaf_value(g, h, settings.l1_regularization, settings.l2_regularization)
+    leaf_value = min(max(leaf_value, bounds[LEAST]), bounds[MOST])
+    local.leaf_sums[leaf, 0], local.leaf_sums[leaf, 1] = h, settings.rate * leaf_value
 
 
 @kernel

@@ -12,13 +12,13 @@ from treewright.engines.bits import NO, ZERO
 from treewright.engines.boosting.loop import (
     add_children,
     begin_root,
-    best_leaf_value,
     can_split,
     choose_columns,
     fill_given_histogram,
     finish_tree,
     partition_leaf,
     scan,
+    set_leaf_value,
     take_best,
 )
 from treewright.engines.boosting.oblivious import choose_test, order_all
@@ -34,10 +34,8 @@ from treewright.engines.boosting.search import (
 from treewright.engines.boosting.workspace import (
     GAIN,
     HI,
-    LEAST,
     LEAVES_AT_ONCE,
     LO,
-    MOST,
     N_ROWS,
     SLOT,
     TURN_BITS,
@@ -232,14 +230,7 @@ def set_values_of_leaves(
 ) -> None:
     """Compute the values of some leaves from the sums of the blocks of all workers."""
     for k in range(n_now):
-        g = h = 0.0
-        for turn in range(len(sums)):
-            g += sums[turn, k, 0]
-            h += sums[turn, k, 1]
-        leaf = begin + k
-        leaf_value = best_leaf_value(g, h, settings.l1_regularization, settings.l2_regularization)
-        leaf_value = min(max(leaf_value, limits[leaf, LEAST]), limits[leaf, MOST])
-        local.leaf_sums[leaf, 0], local.leaf_sums[leaf, 1] = h, settings.rate * leaf_value
+        set_leaf_value(local, settings, sums, begin + k, k, limits[begin + k])
 
 
 @entry

@@ -201,7 +201,8 @@ def grow_subtree(
     if has_refused(arrays):
         raise RefusedError(arrays.own_workspace[len(arrays.own_workspace) // 2 + 1 :])
     n_nodes = int(arrays.progress[N_NODES])
-    per_node = [getattr(arrays, f"node_{name}")[:n_nodes].copy() for name in Subtree._fields[:-2]]
+    # The class weights of nodes may need more memory than all else, so they are not copied.
+    per_node = [getattr(arrays, f"node_{name}")[:n_nodes] for name in Subtree._fields[:-2]]
     set_words = arrays.set_words[: int(arrays.progress[N_SET_WORDS])].copy()
     deferred = arrays.deferred[: int(arrays.progress[N_DEFERRED])].copy()
     moved = data._replace(rows=arrays.rows, keys=arrays.keys, shares=arrays.shares)

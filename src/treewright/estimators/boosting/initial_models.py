@@ -30,7 +30,7 @@ def fit_initial_model(init: Any, X: Any, y: Any, sample_weight: Any, *, of_class
     if sample_weight is None:
         return model.fit(open_rows(X), y)
     if not takes_weights(model):
-        raise ValueError(f"the initial estimator {type(init).__name__} does not support sample weights; leave them out")
+        raise ValueError(f"The initial estimator {type(init).__name__} does not support sample weights; leave them out")
     return model.fit(open_rows(X), y, sample_weight=sample_weight)
 
 
@@ -46,7 +46,9 @@ def initial_scores(model: Any, X: Any, loss: Loss, names: list[Any]) -> np.ndarr
         return np.ascontiguousarray(np.log(np.maximum(means, LEAST_MEAN)) if isinstance(loss, Tweedie) else means)
     if not hasattr(model, "predict_proba"):
         raise ValueError("init must have predict_proba, because the scores of classes are logarithms of probabilities")
-    found, classes = np.asarray(model.predict_proba(rows)), list(np.asarray(model.classes_).tolist())
+    found = np.asarray(model.predict_proba(rows))
+    # A model need not have classes; it then has all of them in ascending order.
+    classes = np.asarray(model.classes_).tolist() if hasattr(model, "classes_") else sorted(names)
     shares = np.zeros((len(found), len(names)))
     for label, name in enumerate(names):
         if name in classes:

@@ -24,6 +24,7 @@ from treewright.estimators.boosting.metrics import read_metrics
 from treewright.estimators.boosting.options import (
     read_goss,
     read_interaction_cst,
+    read_max_features,
     read_recipe,
     read_share,
     read_start,
@@ -56,9 +57,17 @@ from treewright.estimators.chunks import by_chunks
 from treewright.estimators.missing_values import refuse_unseen
 from treewright.estimators.monotonic import read_monotonic_cst
 from treewright.estimators.parameter_docs import documented
-from treewright.estimators.parameters import check_progress, is_auto, is_real, is_whole, parameter_error, shows_progress
+from treewright.estimators.parameters import (
+    check_progress,
+    is_auto,
+    is_real,
+    is_text,
+    is_whole,
+    parameter_error,
+    shows_progress,
+)
 from treewright.estimators.random_state import draw_seed
-from treewright.estimators.single.magnitudes import largest_target
+from treewright.estimators.single.magnitudes import largest_target, scale_of_target
 from treewright.estimators.weights import read_weights
 from treewright.runtime.forms import choose_compiled_form
 from treewright.runtime.progress import follow
@@ -201,7 +210,10 @@ class Boosting(TakesCallbacks, TableLearner):
         table = self._read_table(X)
         training = self._read_training(table, y, sample_weight)
         loss = self._read_loss(training)
+        scale = self._scale_of_target(training, loss, init_score)
+        training = training if scale == 1.0 else replace(training, y=training.y / scale)
         plan, rows, statistics = self._prepare(training, loss)
+        plan = plan if scale == 1.0 else for_scaled_target(plan, scale)
         earlier = self._earlier(training, plan, statistics)
         model = self._initial_model(X, y, sample_weight, init_score, has_trees=bool(earlier))
         rows = replace(rows, start=self._read_start(init_score, training, loss.n_outputs))
@@ -212,7 +224,7 @@ class Boosting(TakesCallbacks, TableLearner):
             read = self._start_from(read, each.X, replace(training, kept=None), loss, model)
             if (read.start is None) != (rows.start is None):
                 raise ValueError("init_score and init_score_val belong together; give both or none")
-            sets.append(read)
+            sets.append(read if scale == 1.0 else replace(read, targets=read.targets / scale))
 
         def keep(learner: Self, plan: BoostPlan, trees: list[list[GrownTrees]], initial: np.ndarray) -> Self:
             """Keep the trees, and all else that prediction needs."""
@@ -220,6 +232,9 @@ class Boosting(TakesCallbacks, TableLearner):
             learner._keep_names(table)
             learner._keep_classes(training.classes)
             learner.n_features_in_ = len(table.columns)
+            if scale != 1.0:
+                forests = [replace(forest, leaf_value=forest.leaf_value * scale) for forest in forests]
+                initial = initial * scale
             learner.forests_, learner.initial_, learner.loss_ = forests, initial, loss
             learner.init_, learner.reads_once_ = model, model is None
             learner.n_estimators_, learner.learning_rate_ = len(forests[0]), plan.recipe.learning_rate
@@ -233,10 +248,21 @@ class Boosting(TakesCallbacks, TableLearner):
         following = None if steps is None else (steps, keep)
         plan, found, initial = self._boost(plan, rows, sets, earlier, following, keeper)
         keep(self, plan, found.trees, initial)
+        found = found if scale == 1.0 else in_units_of_target(found, loss.unit(scale))
         self._keep_curves(found, plan)
         self._keep_training_loss(found, has_trees=bool(earlier))
         self.shape_, self.constraints_ = shape_of(plan), (plan.monotonic_cst, groups_of(plan))
         return self
+
+    def _scale_of_target(self, training: Training, loss: Loss, init_score: Any) -> float:
+        """The power of two to divide an extreme target by, whose squares are no floats; 1 for any other.
+
+        Scores, metrics and initial models have the units of the target, so it is kept if there are any.
+        """
+        has_units = self.init is not None or init_score is not None or self.eval_metric is not None or self.warm_start
+        if loss.unit(1.0) == 0.0 or has_units or not is_text(self.scoring, "loss"):
+            return 1.0
+        return scale_of_target(training.y)
 
     def _open_checkpoint(
         self, training: Training, rows: Rows, sets: list[Rows], keep: Callable[..., Any], *, has_callbacks: bool
@@ -302,6 +328,25 @@ class Boosting(TakesCallbacks, TableLearner):
                 setattr(self, name, np.append(before[name], line) if is_continued else line)
         if hasattr(self, "oob_scores_") and len(self.oob_scores_):
             self.oob_score_ = float(self.oob_scores_[-1])
+
+    @property
+    def n_iter_(self) -> int:
+        """The number of rounds."""
+        check_is_fitted(self)
+        return int(self.n_estimators_)
+
+    @property
+    def n_trees_per_iteration_(self) -> int:
+        """The number of trees of a round: one, or one per class if there are three or more."""
+        check_is_fitted(self)
+        return len(self.forests_)
+
+    @property
+    def is_categorical_(self) -> np.ndarray | None:
+        """Which columns are split by category; None if none is."""
+        check_is_fitted(self)
+        found = np.array([column.is_categorical for column in self.columns_])
+        return found if found.any() else None
 
     @property
     def feature_importances_(self) -> np.ndarray:
@@ -413,9 +458,11 @@ class Boosting(TakesCallbacks, TableLearner):
             raise parameter_error("max_bins", self.max_bins, f"a whole number from 2 to {MAX_CODES}")
         if not is_whole(self.n_iter_no_change, 1):
             raise parameter_error("n_iter_no_change", self.n_iter_no_change, "a whole number of 1 or more")
-        max_features = 1.0 if is_auto(self.max_features) else read_share("max_features", self.max_features)
+        if not is_real(self.tol) or self.tol < 0.0:
+            raise parameter_error("tol", self.tol, "a number of 0 or more")
+        max_features = read_max_features(self.max_features, len(training.columns))
         groups = read_interaction_cst(self.interaction_cst, training.columns)
-        recipe = read_recipe(self, max_features, len(training.values), len(training.classes))
+        recipe = read_recipe(self, max_features, training.weights, len(training.classes))
         n_threads = usable_threads(self.n_jobs)
         seed = draw_seed(self.random_state)
         outputs = self._outputs(training)
@@ -435,6 +482,7 @@ class Boosting(TakesCallbacks, TableLearner):
             goss=read_goss(self.goss, self.subsample),
             colsample_bytree=read_share("colsample_bytree", self.colsample_bytree),
             n_iter_no_change=int(self.n_iter_no_change),
+            tol=float(self.tol),
             seed=seed,
             n_threads=n_threads,
             metrics=read_metrics(self.eval_metric, training.target, training.classes),
@@ -485,7 +533,7 @@ class Boosting(TakesCallbacks, TableLearner):
                 raise ValueError(f"it has {len(values)} rows, but {targets.shape[-1]} targets")
             if targets.shape[:-1] != training.y.shape[1:]:
                 raise ValueError("it has another number of targets per row than the training rows")
-            plan.loss.check_targets(targets)
+            self._check_targets(plan.loss, targets)
             if not weights.any():
                 raise ValueError("every row has a weight of zero, so it has no loss")
         except ValueError as error:
@@ -494,6 +542,12 @@ class Boosting(TakesCallbacks, TableLearner):
         codes = code_columns(choose_compiled_form(), plan.bins, seen, plan.n_threads)
         whole = replace(training, values=values, kept=None)
         return Rows(codes, targets, weights, self._read_start(given.init_score, whole, plan.loss.n_outputs))
+
+    def _check_targets(self, loss: Loss, targets: np.ndarray) -> None:
+        try:
+            loss.check_targets(targets)
+        except ValueError as error:
+            raise ValueError(f"loss={self.loss!r} {error}") from None
 
     def _earlier(self, training: Training, plan: BoostPlan, statistics: TargetEncoding) -> list[Forest]:
         """The trees to add to, none without `warm_start`."""
@@ -648,6 +702,23 @@ def joined_forests(
     return [old.with_more(new) for old, new in zip(earlier, added, strict=True)] if earlier else added
 
 
+def for_scaled_target(plan: BoostPlan, scale: float) -> BoostPlan:
+    """The plan for a target that was divided by `scale`: gradients are divided, too, and gains by its square."""
+    recipe = plan.recipe
+    with np.errstate(over="ignore"):
+        l1_regularization = float(np.float64(recipe.l1_regularization) / scale)
+        min_split_gain = float(np.float64(recipe.min_split_gain) / scale / scale)
+    return replace(plan, recipe=replace(recipe, l1_regularization=l1_regularization, min_split_gain=min_split_gain))
+
+
+def in_units_of_target(found: Boosted, unit: float) -> Boosted:
+    """The losses of all rounds in the unit of the target."""
+    training = None if found.training is None else found.training * unit
+    return replace(
+        found, curves=found.curves * unit, others=tuple(each * unit for each in found.others), training=training
+    )
+
+
 def groups_of(plan: BoostPlan) -> list[list[bool]] | None:
     """Which columns may be used together on a path, as a list that can be compared."""
     return None if plan.groups is None else plan.groups.tolist()
@@ -691,9 +762,10 @@ class GradientBoostingClassifier(ClassPredictions, Boosting):
         l1_regularization: float = 0.0,
         l2_regularization: float = 1.0,
         min_split_gain: float = 0.0,
+        min_impurity_decrease: float = 0.0,
         subsample: float | str = "auto",
         goss: Any = None,
-        max_features: float | str = "auto",
+        max_features: int | float | str | None = "auto",
         colsample_bytree: float = 1.0,
         colsample_bylevel: float = 1.0,
         monotonic_cst: Any = None,
@@ -701,6 +773,7 @@ class GradientBoostingClassifier(ClassPredictions, Boosting):
         max_bins: int = 255,
         validation_fraction: float | None = None,
         n_iter_no_change: int = 50,
+        tol: float = 0.0,
         scoring: Any = "loss",
         eval_metric: Any = None,
         train_score: bool = False,
@@ -729,6 +802,7 @@ class GradientBoostingClassifier(ClassPredictions, Boosting):
         self.l1_regularization = l1_regularization
         self.l2_regularization = l2_regularization
         self.min_split_gain = min_split_gain
+        self.min_impurity_decrease = min_impurity_decrease
         self.subsample = subsample
         self.goss = goss
         self.max_features = max_features
@@ -739,6 +813,7 @@ class GradientBoostingClassifier(ClassPredictions, Boosting):
         self.max_bins = max_bins
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
         self.scoring = scoring
         self.eval_metric = eval_metric
         self.train_score = train_score
@@ -824,7 +899,8 @@ class GradientBoostingClassifier(ClassPredictions, Boosting):
         if directions.any() and len(training.target.classes) != 2:
             n_classes = len(training.target.classes)
             raise ValueError(
-                f"monotonic_cst needs a number or two classes to rise or fall, but y has {n_classes} classes"
+                "Monotonicity constraints are not supported with multiclass classification, and y has "
+                f"{n_classes} classes"
             )
         return -directions if _is_turned(training) else directions
 
@@ -865,9 +941,10 @@ class GradientBoostingRegressor(NumberPredictions, Boosting):
         l1_regularization: float = 0.0,
         l2_regularization: float = 1.0,
         min_split_gain: float = 0.0,
+        min_impurity_decrease: float = 0.0,
         subsample: float | str = "auto",
         goss: Any = None,
-        max_features: float | str = "auto",
+        max_features: int | float | str | None = "auto",
         colsample_bytree: float = 1.0,
         colsample_bylevel: float = 1.0,
         monotonic_cst: Any = None,
@@ -875,6 +952,7 @@ class GradientBoostingRegressor(NumberPredictions, Boosting):
         max_bins: int = 255,
         validation_fraction: float | None = None,
         n_iter_no_change: int = 50,
+        tol: float = 0.0,
         scoring: Any = "loss",
         eval_metric: Any = None,
         train_score: bool = False,
@@ -904,6 +982,7 @@ class GradientBoostingRegressor(NumberPredictions, Boosting):
         self.l1_regularization = l1_regularization
         self.l2_regularization = l2_regularization
         self.min_split_gain = min_split_gain
+        self.min_impurity_decrease = min_impurity_decrease
         self.subsample = subsample
         self.goss = goss
         self.max_features = max_features
@@ -914,6 +993,7 @@ class GradientBoostingRegressor(NumberPredictions, Boosting):
         self.max_bins = max_bins
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
         self.scoring = scoring
         self.eval_metric = eval_metric
         self.train_score = train_score
@@ -972,13 +1052,10 @@ class GradientBoostingRegressor(NumberPredictions, Boosting):
         largest_target(training.y)
         loss = read()
         if isinstance(loss, Tweedie) and not training.y.any(axis=0).all():
-            raise ValueError(f"loss is {self.loss!r}, which needs targets above 0, but all are 0")
+            raise ValueError(f"loss={self.loss!r} requires non-negative y and sum(y) > 0, but all are 0")
         if training.y.ndim > 1:
             loss = ManyOutputs([read() for _ in range(training.y.shape[1])])
-        try:
-            loss.check_targets(training.y.T)
-        except ValueError as error:
-            raise ValueError(f"loss is {self.loss!r}: {error}") from None
+        self._check_targets(loss, training.y.T)
         return loss
 
     def __sklearn_tags__(self) -> Any:

@@ -45,6 +45,11 @@ class Loss(ABC):
         """Refuse targets that the loss is not defined for."""
         del targets
 
+    def unit(self, scale: float) -> float:
+        """How many times as large the loss is if scores and targets are; 0 if its gradients have no such scale."""
+        del scale
+        return 0.0
+
     @abstractmethod
     def begin(self, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """The best constant score, per output."""
@@ -108,6 +113,9 @@ class Squared(Loss):
 
     kind = SQUARED
 
+    def unit(self, scale: float) -> float:
+        return scale * scale
+
     def begin(self, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
         return np.array([np.average(targets, weights=weights)])
 
@@ -160,6 +168,9 @@ class Huber(Loss):
         self.share = share
         self.parameter = 1.0
 
+    def unit(self, scale: float) -> float:
+        return scale
+
     def begin(self, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
         return np.array([weighted_quantile(targets, weights, 0.5)])
 
@@ -182,8 +193,8 @@ class Tweedie(Loss):
     def check_targets(self, targets: np.ndarray) -> None:
         least = targets.min() if targets.size else 1.0
         if least < 0.0 or (self.parameter == 2.0 and least == 0.0):
-            wanted = "above 0" if self.parameter == 2.0 else "of 0 or more"
-            raise ValueError(f"the loss needs targets {wanted}, but the least is {least:g}")
+            wanted = "strictly positive y" if self.parameter == 2.0 else "non-negative y and sum(y) > 0"
+            raise ValueError(f"requires {wanted}, but the least is {least:g}")
 
     def begin(self, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
         return np.array([np.log(max(np.average(targets, weights=weights), 1e-300))])
@@ -323,6 +334,9 @@ class ManyOutputs(Loss):
     def fresh(self) -> Loss:
         return ManyOutputs([loss.fresh() for loss in self.losses])
 
+    def unit(self, scale: float) -> float:
+        return self.losses[0].unit(scale)
+
     def check_targets(self, targets: np.ndarray) -> None:
         for loss, line in zip(self.losses, targets, strict=True):
             loss.check_targets(line)
@@ -449,7 +463,9 @@ def read_loss(loss: Any, given: LossChoices) -> Loss:
     if not isinstance(loss, str) or loss not in names:
         raise parameter_error("loss", loss, f"one of {', '.join(map(repr, names))}, or a function")
     if loss == "exponential" and n_classes > 2:
-        raise ValueError(f"loss is 'exponential', which is for two classes, but y has {n_classes}; use 'log_loss'")
+        raise ValueError(
+            f"loss='exponential' is only suitable for a binary classification problem, but y has {n_classes} classes"
+        )
     if not is_real(given.quantile) or not 0.0 < given.quantile < 1.0:
         raise parameter_error("quantile", given.quantile, "a share between 0 and 1")
     if not is_real(given.tweedie_power) or not 1.0 <= given.tweedie_power <= 2.0:

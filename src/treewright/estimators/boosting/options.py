@@ -10,22 +10,26 @@ import numpy as np
 from treewright.engines.boosting.engine import BoostRecipe
 from treewright.estimators.base import Training
 from treewright.estimators.boosting.shapes import GIVEN_ROUNDS_RATE, depth_for, leaf_for, rate_for
-from treewright.estimators.parameters import is_auto, is_real, is_text, is_whole, parameter_error
+from treewright.estimators.parameters import columns_to_draw, is_auto, is_real, is_text, is_whole, parameter_error
 from treewright.table import read_frame, read_numbers
 from treewright.table.column import Column
 
 GROWTHS = ("auto", "best", "level", "oblivious")
 
+# Parameters that are numbers of 0 or more.
+LEAST_ZERO = ("min_child_weight", "l1_regularization", "l2_regularization", "min_split_gain", "min_impurity_decrease")
 
-def read_recipe(learner: Any, max_features: float, n_rows: int, n_classes: int) -> BoostRecipe:
+
+def read_recipe(learner: Any, max_features: float, weights: np.ndarray, n_classes: int) -> BoostRecipe:
     """The choices of tree growth from the parameters of a learner, every one checked."""
+    n_rows = len(weights)
     if not is_whole(learner.max_leaf_nodes, 2):
         raise parameter_error("max_leaf_nodes", learner.max_leaf_nodes, "a whole number of 2 or more")
     if not is_auto(learner.min_samples_leaf) and not is_whole(learner.min_samples_leaf, 1):
         raise parameter_error("min_samples_leaf", learner.min_samples_leaf, "a whole number of 1 or more, or 'auto'")
     if learner.max_depth is not None and not is_whole(learner.max_depth, 1):
         raise parameter_error("max_depth", learner.max_depth, "a whole number of 1 or more, or None for no limit")
-    for name in ("min_child_weight", "l1_regularization", "l2_regularization", "min_split_gain"):
+    for name in LEAST_ZERO:
         if not is_real(getattr(learner, name)) or getattr(learner, name) < 0.0:
             raise parameter_error(name, getattr(learner, name), "a number of 0 or more")
     if learner.growth not in GROWTHS:
@@ -43,7 +47,8 @@ def read_recipe(learner: Any, max_features: float, n_rows: int, n_classes: int) 
         min_child_weight=float(learner.min_child_weight),
         l1_regularization=float(learner.l1_regularization),
         l2_regularization=float(learner.l2_regularization),
-        min_split_gain=float(learner.min_split_gain),
+        # The gain of the engine is half the fall of the sum of squares.
+        min_split_gain=max(float(learner.min_split_gain), 0.5 * learner.min_impurity_decrease * float(weights.sum())),
         learning_rate=auto_rate if is_auto(rate) else float(rate),
         level_share=read_share("colsample_bylevel", learner.colsample_bylevel),
         node_share=max_features,
@@ -54,6 +59,19 @@ def read_share(name: str, value: Any) -> float:
     if not is_real(value) or not 0.0 < value <= 1.0:
         raise parameter_error(name, value, "a share above 0.0 and up to 1.0")
     return float(value)
+
+
+def read_max_features(value: Any, n_columns: int) -> float:
+    """The fraction of the columns that each node draws: from a fraction, a number of columns, or a rule for it.
+
+    >>> read_max_features("sqrt", 25), read_max_features(5, 20), read_max_features(None, 20)
+    (0.2, 0.25, 1.0)
+    """
+    if value is None or is_auto(value):
+        return 1.0
+    if is_text(value, "sqrt", "log2") or is_whole(value, 1):
+        return columns_to_draw(int(value) if is_whole(value, 1) else value, n_columns) / n_columns
+    return read_share("max_features", value)
 
 
 def read_goss(goss: Any, subsample: Any) -> tuple[float, float] | None:

@@ -128,6 +128,7 @@ class BoostPlan:
     scoring: Metric | None = None  # the score that decides when to stop, instead of the loss
     records_training: bool = False  # whether the loss of the training rows is recorded, too
     least_fall: float = 0.0  # least relative reduction of the validation loss that counts
+    tol: float = 0.0  # least reduction of the validation loss, or gain of the score, that counts
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,12 +182,12 @@ class EarlyStopping:
             return f"{self.scoring.name} {-self.figures[-1][0]:.5g}, best {-self.best:.5g}"
         return f"loss {self.figures[-1][0]:.5g}, best {self.best:.5g}"
 
-    def record(self, least_fall: float) -> None:
+    def record(self, least_fall: float, tol: float = 0.0) -> None:
         """Record the figures of a round."""
         figures = self._figures()
         self.figures.append([*figures, *self._measure(self.metrics)])
         loss = figures[0]
-        if loss < self.best - least_fall * abs(self.best) or not np.isfinite(self.best):
+        if loss < self.best - max(least_fall * abs(self.best), tol) or not np.isfinite(self.best):
             self.best, self.round_of_best = loss, len(self.figures)
 
     def _figures(self) -> list[float]:
@@ -288,7 +289,7 @@ def boost(
                         add_trees_to(each.codes, each.scores, parts)
                     else:
                         rounds.booster.add_to(each.codes, each.scores)
-                    each.record(plan.least_fall)
+                    each.record(plan.least_fall, plan.tol)
             if keeper is not None and not is_known:
                 keeper.end_round(plan, grown)
             tick(1, "" if stopping is None else stopping.progress_note)

@@ -160,7 +160,9 @@ class ForestLearner(TakesCallbacks, CountedEnsemble, TableLearner):
                 "with warm_start=True it can only grow"
             )
         if first == n_trees:
-            warn_user(f"warm_start=True, but the forest has {n_trees} trees already; raise n_estimators to grow more")
+            warn_user(
+                f"Warm-start fitting without increasing n_estimators does not fit new trees. The forest has {n_trees}."
+            )
         forest = earlier
         if earlier is not None and (earlier.columns != training.columns or earlier.target != training.target):
             raise ValueError(OTHER_TABLE)
@@ -435,9 +437,12 @@ class ForestLearner(TakesCallbacks, CountedEnsemble, TableLearner):
         size = self.max_samples
         if not self.bootstrap:
             if self.oob_score:
-                raise ValueError("oob_score needs rows that a tree was not fitted to; set bootstrap=True")
+                raise ValueError("Out of bag estimation only available if bootstrap=True, so that trees leave rows out")
             if size is not None:
-                raise ValueError("max_samples is the size of a bootstrap sample; set bootstrap=True, or leave it None")
+                raise ValueError(
+                    "`max_samples` cannot be set if `bootstrap=False`. Either switch to `bootstrap=True` or set "
+                    "`max_samples=None`."
+                )
             return Bagging()
         return Bagging(count_draws("max_samples", size, n_rows), replace=True)
 
@@ -470,7 +475,10 @@ class ForestLearner(TakesCallbacks, CountedEnsemble, TableLearner):
             raise ValueError("every tree was fitted to every row, so no row is out of bag; grow more trees")
         n_unknown = int(np.isnan(predictions[:, 0]).sum())
         if n_unknown:
-            warn_user(f"{n_unknown} of {len(predictions)} rows are out of bag in no tree; grow more trees")
+            warn_user(
+                f"Some inputs do not have OOB scores: {n_unknown} of {len(predictions)} rows are in every bag; "
+                "grow more trees"
+            )
         return predictions
 
     def _keep_out_of_bag(self, predictions: np.ndarray | None, rows: np.ndarray, training: Training) -> None:

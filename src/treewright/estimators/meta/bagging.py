@@ -440,7 +440,10 @@ class BaggingLearner(CountedEnsemble, MetaEstimatorMixin, TableLearner):
         if not known.any():
             raise ValueError("every member was fitted to every row, so no row is out of bag; fit more members")
         if not known.all():
-            warn_user(f"{int((~known).sum())} of {len(known)} rows are out of bag for no member; fit more members")
+            warn_user(
+                "Some inputs do not have OOB scores. This probably means too few estimators were used to compute any "
+                f"reliable oob estimates. {int((~known).sum())} of {len(known)} rows are in every bag."
+            )
         means = np.divide(total, n_predictions, out=np.full_like(total, np.nan), where=n_predictions > 0.0)
         everywhere = means
         if training.kept is not None:

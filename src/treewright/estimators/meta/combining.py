@@ -25,7 +25,7 @@ from treewright.estimators.data_digest import digest_of_frame
 from treewright.estimators.equivalents import NamesExplained
 from treewright.estimators.meta.preparing import PreparedMember, TablePreparer, prepared, takes_sparse, takes_weights
 from treewright.estimators.meta.routing import check_metadata, fit_router, routes_metadata, take_metadata
-from treewright.estimators.parameters import check_progress, parameter_error, shows_progress
+from treewright.estimators.parameters import check_progress, shows_progress
 from treewright.estimators.single import CARTClassifier, CARTRegressor
 from treewright.estimators.weights import read_weights
 from treewright.runtime.progress import follow, interruptible
@@ -226,7 +226,7 @@ class Combination(NamesExplained, Ensemble, MetaEstimatorMixin, _BaseComposition
         else:
             members = [(name, self._prepared(one)) for name, one in self._checked() if not _is_dropped(one)]
         if not members:
-            raise ValueError("all estimators are dropped; at least one must stay")
+            raise ValueError("All estimators are dropped. At least one is required to be an estimator.")
         for name, one in members:
             if task.weights is not None and not routes_metadata() and not takes_weights(one):
                 raise ValueError(
@@ -244,7 +244,10 @@ class Combination(NamesExplained, Ensemble, MetaEstimatorMixin, _BaseComposition
             isinstance(pair, list | tuple) and len(pair) == 2 and isinstance(pair[0], str) for pair in given
         )
         if not is_pairs or not given:
-            raise parameter_error("estimators", given, "a list of (name, estimator), or None for the default set")
+            raise ValueError(
+                "Invalid 'estimators' attribute, 'estimators' should be a non-empty list of (string, estimator) "
+                "tuples, or None for the default members"
+            )
         self._validate_names([name for name, _ in given])
         is_right = is_classifier if is_classifier(self) else is_regressor
         for name, one in given:
@@ -260,7 +263,8 @@ class Combination(NamesExplained, Ensemble, MetaEstimatorMixin, _BaseComposition
         if len(task.classes):
             self.classes_ = task.classes
         self.n_features_in_, self.data_digest_ = task.n_features, task.digest
-        self.named_estimators_ = Bunch(**dict(zip(names, found.estimators_, strict=True)))
+        dropped = {name: one for name, one in self.estimators or () if _is_dropped(one)}
+        self.named_estimators_ = Bunch(**dict(zip(names, found.estimators_, strict=True)), **dropped)
         self.estimators_ = found.estimators_
         self.ensemble_ = found
 
@@ -275,9 +279,13 @@ class Combination(NamesExplained, Ensemble, MetaEstimatorMixin, _BaseComposition
         name = type(self).__name__.lower()
         return [
             f"{name}_{member}{number if count > 1 else ''}"
-            for member, count in zip(self.named_estimators_, n_columns, strict=True)
+            for member, count in zip(self._names_left(), n_columns, strict=True)
             for number in range(count)
         ]
+
+    def _names_left(self) -> list[str]:
+        """The names of the fitted members, without those that were dropped."""
+        return [name for name, one in self.named_estimators_.items() if not _is_dropped(one)]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters, and with `deep` those of the members under their names."""

@@ -26,9 +26,9 @@ def check_metadata(learner: Any, method: str, metadata: Mapping[str, Any], known
     name = next(iter(metadata))
     if method in EQUIVALENTS and name in EQUIVALENTS[method]:
         raise TypeError(explain_name(type(learner).__name__, method, name, known))
-    raise TypeError(
-        f"{type(learner).__name__}.{method} has no argument {name!r}; to hand it to the members, "
-        "call sklearn.set_config(enable_metadata_routing=True)"
+    raise ValueError(
+        f"{type(learner).__name__}.{method} has no argument {name!r}; handing it to the members is only supported if "
+        "enable_metadata_routing=True, which sklearn.set_config sets"
     )
 
 

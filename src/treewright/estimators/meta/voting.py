@@ -44,7 +44,9 @@ class Voting(TransformerMixin, Combination):
         if not is_numeric or not (weights >= 0).all() or not weights.any():
             raise parameter_error("weights", self.weights, "a number of 0 or more for each member, not all 0")
         if len(weights) != n_members:
-            raise ValueError(f"there are {len(weights)} weights for {n_members} estimators; give one for each")
+            raise ValueError(
+                f"Number of `estimators` and weights must be equal; got {len(weights)} weights, {n_members} estimators"
+            )
 
     def _weights_left(self) -> list[float] | None:
         """The weights of the members that are not dropped."""

@@ -264,6 +264,12 @@ class TreeClassifier(ClassPredictions, TreeLearner):
     def _choose(self, shares: np.ndarray) -> np.ndarray:
         return self.tree_.labels_for(shares)
 
+    def _predict_labels(self, X: Any) -> np.ndarray:
+        """The label of the leaf of each row, which needs no table of rows and classes."""
+        from treewright.tree.descent import labels_of
+
+        return labels_of(self.tree_, self._read_rows(X))
+
 
 class TreeRegressor(NumberPredictions, TreeLearner):
     """A tree that predicts a number."""

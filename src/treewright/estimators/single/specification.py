@@ -165,8 +165,10 @@ def _check_counts(training: Training) -> None:
     negative = np.count_nonzero(training.y < 0.0)
     if negative:
         raise ValueError(
-            f"criterion is 'poisson', but {negative} of {len(training.y)} values of y are negative; "
-            "use 'squared_error', or give counts of 0 or more"
+            "Some value(s) of y are negative which is not allowed for Poisson regression: "
+            f"{negative} of {len(training.y)}; use 'squared_error', or give counts of 0 or more"
         )
     if not training.y.any():
-        raise ValueError("criterion is 'poisson', but all values of y are 0; some must be above 0")
+        raise ValueError(
+            "Sum of y is not strictly positive which is necessary for Poisson regression: all values are 0"
+        )

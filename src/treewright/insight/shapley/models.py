@@ -103,7 +103,7 @@ def _output_names(model: Any) -> list[Any]:
 def _of_single(model: Any) -> SumOfTrees:
     tree = model.tree_
     outputs = tuple((output, 1.0) for output in _outputs_of(model))
-    group = TreeGroup([path_of_tree(tree, tree.value)], 1.0, outputs, np.arange(len(tree.columns)), _as_read)
+    group = TreeGroup([path_of_tree(tree, tree.predictions)], 1.0, outputs, np.arange(len(tree.columns)), _as_read)
     return _sum(model, [group], np.zeros(len(outputs)), _output_names(model))
 
 
@@ -117,7 +117,7 @@ def _of_forest(model: Any) -> SumOfTrees | None:
     outputs: tuple[tuple[int, float] | None, ...] = tuple((label, 1.0) for label in labels)
     constant = np.zeros(len(labels))
     if not isinstance(forest, Forest):
-        trees = [path_of_tree(tree, tree.value) for tree in forest]
+        trees = [path_of_tree(tree, tree.predictions) for tree in forest]
         return _sum(model, [TreeGroup(trees, weight, outputs, origin, _as_read)], constant, _output_names(model))
     if is_classifier(model) and forest.packed.n_outputs == 1:
         # A leaf holds the share of the second class; that of the first is 1 less it.
@@ -139,7 +139,7 @@ def _of_boosting(model: Any) -> SumOfTrees:
         trees = (
             paths_of_forest(forest)
             if isinstance(forest, Forest)
-            else [path_of_tree(tree, tree.value) for tree in forest]
+            else [path_of_tree(tree, tree.predictions) for tree in forest]
         )
         encode = model._code if isinstance(forest, Forest) else _as_read
         groups.append(TreeGroup(trees, 1.0, outputs, origin, encode))
@@ -168,5 +168,5 @@ def _of_bagging(model: Any) -> SumOfTrees | None:
         def encode(values: np.ndarray, places: np.ndarray = places) -> np.ndarray:
             return _as_read(values[:, places])
 
-        groups.append(TreeGroup([path_of_tree(tree, tree.value)], weight, outputs, np.asarray(places), encode))
+        groups.append(TreeGroup([path_of_tree(tree, tree.predictions)], weight, outputs, np.asarray(places), encode))
     return _sum(model, groups, np.zeros(len(outputs)), _output_names(model))

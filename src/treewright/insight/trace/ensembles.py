@@ -104,7 +104,7 @@ def trace_boosting(model: Any, X: Any, y: Any, n_rounds: int) -> Steps:
             tree = forest[number]
             nodes = leaves_of(tree, values)
             counted = counted and int(tree.rows[0]) == len(targets)
-            scores[output] = before[output] + tree.value[nodes, 0]
+            scores[output] = before[output] + tree.predictions[nodes, 0]
             leaves = _boosted_leaves(tree, nodes, gradients[output], hessians[output])
             value = _loss(loss, scores if output == len(outputs) - 1 else before, targets)
             figures = (before[output], -gradients[output], leaves, scores[output].copy(), value)
@@ -164,7 +164,7 @@ def _boosted_leaves(
             here = nodes == node.index
             sums = (float(gradients[here].sum()), float(hessians[here].sum()))
             words = " and ".join(path) or "all rows"
-            leaves.append(BoostedLeaf(words, int(here.sum()), *sums, float(tree.value[node.index, 0])))
+            leaves.append(BoostedLeaf(words, int(here.sum()), *sums, float(tree.predictions[node.index, 0])))
     return tuple(leaves)
 
 

@@ -163,7 +163,7 @@ def _reduced_error(replay: Replay, paths: Paths) -> list[PruningStep]:
         if tree.target.is_classes:
             lost[node] = float(here.weights[y != tree.label[node]].sum())
         else:
-            lost[node] = float((here.weights * (y - tree.value[node, 0]) ** 2).sum())
+            lost[node] = float((here.weights * (y - tree.predictions[node, 0]) ** 2).sum())
         if tree.n_children[node]:
             # Rows that are counted whole in every branch in training are still divided here.
             children, _ = divide(tree, node, here, unseen.values, 1, grown=False)

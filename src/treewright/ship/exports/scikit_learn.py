@@ -114,7 +114,7 @@ def _tree_of(model: Any, tree: Tree) -> Any:
     for name, values in fields.items():
         if name in nodes.dtype.names:
             nodes[name] = values
-    values = values_in_order(model, tree.value)
+    values = values_in_order(model, tree.predictions)
     n_classes = values.shape[1] if is_classifier(model) else 1
     found = TheirTree(len(tree.columns), np.array([n_classes], dtype=np.intp), 1)
     found.__setstate__(

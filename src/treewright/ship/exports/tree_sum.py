@@ -62,7 +62,7 @@ def sum_of(model: Any) -> TreeSum:
     """The trees of a fitted model; what is no sum of trees is an `ExportError`."""
     check_is_fitted(model)
     if isinstance(model, TreeLearner):
-        return _open(model, [(model.tree_, values_in_order(model, model.tree_.value), 0)])
+        return _open(model, [(model.tree_, values_in_order(model, model.tree_.predictions), 0)])
     if isinstance(model, ForestLearner):
         return _of_forest(model)
     if isinstance(model, Boosting):
@@ -100,7 +100,7 @@ def _of_forest(model: Any) -> TreeSum:
         raise ExportError("a forest with voting='hard' cannot be exported; use voting='soft'")
     divisor = float(len(forest))
     if not isinstance(forest, Forest):
-        return _open(model, [(tree, values_in_order(model, tree.value), 0) for tree in forest], divisor=divisor)
+        return _open(model, [(tree, values_in_order(model, tree.predictions), 0) for tree in forest], divisor=divisor)
     outputs = forest.leaf_outputs()
     # A leaf of two classes has the share of the second.
     has_one = outputs.shape[1] == 1 and is_classifier(model)
@@ -114,7 +114,7 @@ def _of_forest(model: Any) -> TreeSum:
 
 
 def _values_of_leaves(forest: Forest, number: int, tree: Tree, outputs: np.ndarray) -> np.ndarray:
-    """The values at the leaves of one tree, zeros at other nodes; those of `Tree.value` have rounding errors."""
+    """The values at the leaves of one tree, zeros at other nodes; those of `Tree.predictions` have rounding errors."""
     leaves = slice(forest.leaf_start[number], forest.leaf_start[number + 1])
     of_node = np.zeros((tree.n_nodes, outputs.shape[1]))
     of_node[forest.leaf_nodes[leaves]] = outputs[leaves]
@@ -140,7 +140,7 @@ def _of_boosting(model: Any) -> TreeSum:
         forest = model.forests_[place]
         for number, tree in enumerate(forest):
             of_node = (
-                tree.value
+                tree.predictions
                 if isinstance(forest, TreeList)
                 else _values_of_leaves(forest, number, tree, forest.leaf_value[:, None])
             )
@@ -158,7 +158,7 @@ def _of_bagging(model: Any) -> TreeSum:
     trees: list[WeightedTree] = []
     for member, places in zip(model.estimators_, model.estimators_features_, strict=True):
         tree = _with_columns(member.tree_, columns, np.asarray(places))
-        trees.append((tree, values_in_order(model, member.tree_.value), 0))
+        trees.append((tree, values_in_order(model, member.tree_.predictions), 0))
     return _open(model, trees, divisor=float(len(trees)))
 
 

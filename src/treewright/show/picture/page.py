@@ -124,7 +124,7 @@ def _describe_predictions(tree: Tree) -> dict[str, Any]:
         texts = [[value if isinstance(value, str) else _write(value) for value in node.prediction] for node in nodes]
         return {"outputs": names, "predictions": texts}
     if not tree.target.is_classes:
-        return {"value": _short(tree.value[:, 0], 7)}
+        return {"value": _short(tree.predictions[:, 0], 7)}
     classes = tree.target.classes
     label_of = {name: label for label, name in enumerate(classes)}
     if len(classes) <= MOST_CLASSES:

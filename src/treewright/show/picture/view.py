@@ -60,7 +60,7 @@ class TreeView:
     def place(self, index: int) -> float:
         """Where the number that a node predicts is between the lowest and the highest, from 0 to 1."""
         low, high = self.span
-        return 0.5 if high <= low else (float(self.tree.value[index, 0]) - low) / (high - low)
+        return 0.5 if high <= low else (float(self.tree.predictions[index, 0]) - low) / (high - low)
 
 
 def drawn_to_depth(tree: Tree, max_depth: int | None) -> np.ndarray:
@@ -90,7 +90,7 @@ def view_tree(
             branches = branches_of(node, arriving, MOST_CATEGORIES, False)
             waiting += reversed([(child, place, words, left) for child, words, left in branches if drawn[child.index]])
     is_numbers = not tree.target.has_classes
-    span = (float(tree.value.min()), float(tree.value.max())) if is_numbers else (0.0, 1.0)
+    span = (float(tree.predictions.min()), float(tree.predictions.max())) if is_numbers else (0.0, 1.0)
     palette = choose_palette(tree.distribution[0]) if tree.target.is_classes else None
     return TreeView(tree, tuple(views), palette, span, histograms or {}, path is not None)
 

@@ -78,9 +78,9 @@ def _sons(tree: Tree, node: int) -> tuple[int, int]:
     if tree.kind[node] == SplitKind.LEAF:
         return -1, -1
     means = (
-        tree.value[first : first + 2] @ np.arange(tree.value.shape[1])
+        tree.predictions[first : first + 2] @ np.arange(tree.predictions.shape[1])
         if tree.target.is_classes
-        else (tree.value[first : first + 2, 0])
+        else (tree.predictions[first : first + 2, 0])
     )
     return (first, first + 1) if means[0] < means[1] else (first + 1, first)
 

@@ -51,7 +51,7 @@ def cut(tree: Tree, at: np.ndarray) -> Tree:
 
 def collapse(tree: Tree) -> Tree:
     """Make every node a leaf if all leaves below it have its prediction."""
-    prediction = tree.label if tree.target.is_classes else tree.value[:, 0]
+    prediction = tree.label if tree.target.is_classes else tree.predictions[:, 0]
     same = np.ones(tree.n_nodes, dtype=bool)
     for level in reversed(levels_of(tree)[1:]):
         above = tree.parent[level]
@@ -80,7 +80,7 @@ def prune_by_reduced_error(tree: Tree, values: np.ndarray, targets: np.ndarray, 
     else:
         # Squared error of a node's prediction m on its rows: sum of w (y - m)^2, from the sums of w, wy and wyy. All
         # targets are relative to the root's mean.
-        centred, mean = targets - tree.value[0, 0], tree.value[:, 0] - tree.value[0, 0]
+        centred, mean = targets - tree.predictions[0, 0], tree.predictions[:, 0] - tree.predictions[0, 0]
         sums = np.zeros((tree.n_nodes, 3))
         np.add.at(sums, nodes, np.column_stack([weights, weights * centred, weights * centred**2]))
         sums = _sum_upwards(tree, sums)
@@ -413,7 +413,7 @@ def loss_at(tree: Tree, targets: np.ndarray, weights: np.ndarray) -> Callable[[n
     if tree.target.is_classes:
         costs = _cost_matrix(tree)
         return lambda node: np.asarray(weights * costs[targets, tree.label[node]])
-    return lambda node: np.asarray(weights * (tree.value[node, 0] - targets) ** 2)
+    return lambda node: np.asarray(weights * (tree.predictions[node, 0] - targets) ** 2)
 
 
 def _cost_matrix(tree: Tree) -> np.ndarray:
