@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import inspect
 import json
 import math
 import os
@@ -15,6 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -260,10 +262,18 @@ class Reader:
         value: Any = list.__new__(known) if issubclass(known, list) else object.__new__(known)
         state = {_text(key): self.read(item) for key, item in written["state"].items()}
         check_state(known.__name__, state)
-        value.__dict__.update(state)
+        # Files of another version, of treewright or of scikit-learn, may lack parameters.
+        value.__dict__.update({**_defaults(known), **state} if issubclass(known, BaseEstimator) else state)
         if issubclass(known, list):
             value.extend(self.read(item) for item in written.get("items", []))
         return value
+
+
+@cache
+def _defaults(known: type) -> dict[str, Any]:
+    """The parameters of an estimator with their defaults."""
+    parameters = inspect.signature(known).parameters.values()
+    return {one.name: one.default for one in parameters if one.default is not one.empty}
 
 
 _CELLS = (str, bool, int, float, bytes, date, time, timedelta, Decimal, type(None))
