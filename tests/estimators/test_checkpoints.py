@@ -116,6 +116,17 @@ def test_the_held_out_rows_of_a_large_table_are_resumed(tmp_path: Path, monkeypa
     assert digest_without_path(fit(learner, table=(X, y, y))) == digest_of(fit(plain, table=(X, y, y)))
 
 
+@pytest.mark.parametrize("factor", [1e-250, 1e100])
+def test_rounds_in_other_units_than_those_of_the_target_are_resumed(
+    factor: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = (FRAME, TABLE[1], TABLE[2] * factor)
+    plain = tw.GradientBoostingRegressor(**FEW)
+    learner = clone(plain).set_params(checkpoint=tmp_path / "state.tw", checkpoint_every=4)
+    break_off(monkeypatch, 2, learner, table=table)
+    assert digest_without_path(fit(learner, table=table)) == digest_of(fit(plain, table=table))
+
+
 def test_a_fit_without_a_seed_goes_on_with_the_seed_of_the_checkpoint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

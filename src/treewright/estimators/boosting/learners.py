@@ -226,9 +226,12 @@ class Boosting(TakesCallbacks, TableLearner):
                 raise ValueError("init_score and init_score_val belong together; give both or none")
             sets.append(read if scale == 1.0 else replace(read, targets=read.targets / scale))
 
+        def build(plan: BoostPlan, trees: list[list[GrownTrees]]) -> list[Forest]:
+            return joined_forests(earlier, plan, trees, statistics.columns, Target(training.target.name))
+
         def keep(learner: Self, plan: BoostPlan, trees: list[list[GrownTrees]], initial: np.ndarray) -> Self:
             """Keep the trees, and all else that prediction needs."""
-            forests = joined_forests(earlier, plan, trees, statistics.columns, Target(training.target.name))
+            forests = build(plan, trees)
             learner._keep_names(table)
             learner._keep_classes(training.classes)
             learner.n_features_in_ = len(table.columns)
@@ -245,6 +248,7 @@ class Boosting(TakesCallbacks, TableLearner):
         keeper = self._open_checkpoint(training, rows, sets, keep, has_callbacks=steps is not None)
         if keeper is not None:
             plan = replace(plan, seed=keeper.checkpoint.seed(plan.seed))
+            keeper.build = None if scale == 1.0 else build
         following = None if steps is None else (steps, keep)
         plan, found, initial = self._boost(plan, rows, sets, earlier, following, keeper)
         keep(self, plan, found.trees, initial)

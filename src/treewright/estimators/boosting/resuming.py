@@ -27,6 +27,8 @@ class ResumedRounds:
 
     checkpoint: Checkpoint
     keep: Callable[..., Any]  # sets the attributes of a learner that prediction needs
+    # Builds the forests of grown trees, if those that `keep` sets are not in the units of the rounds.
+    build: Callable[[BoostPlan, list[list[GrownTrees]]], list[Forest]] | None = None
     choice: Choice | None = None
     initial: np.ndarray = field(default_factory=lambda: np.empty(0))
     tries: list[list[Forest]] = field(default_factory=list)
@@ -58,7 +60,7 @@ class ResumedRounds:
         assert self.choice is not None
         n_rounds, chosen, curves = self.choice
         partial = self.keep(self.checkpoint.unfitted(), plan, grown, self.initial)
-        self.tries[-1] = partial.forests_
+        self.tries[-1] = partial.forests_ if self.build is None else self.build(plan, grown)
         state = {
             "seed": plan.seed,
             "shape": shape_of(chosen),
