@@ -178,7 +178,8 @@ def _are_names(value: Any) -> bool:
 
 
 def _are_forests(value: Any) -> bool:
-    return isinstance(value, list) and len(value) > 0 and all(isinstance(one, Forest) for one in value)
+    # Imported models may have more thresholds than a byte can count; their trees are in lists.
+    return isinstance(value, list) and len(value) > 0 and all(isinstance(one, Forest | TreeList) for one in value)
 
 
 def _is_whole(value: Any) -> bool:
