@@ -208,6 +208,17 @@ def test_parquet_files_are_read_by_the_workers(three_workers: Client, tmp_path: 
     assert digest_of(other.to_local()) == digest_of(local)
 
 
+def test_files_have_the_order_of_scan(three_workers: Client, tmp_path: Any) -> None:
+    for number in range(11):
+        FRAME.iloc[2_000 * number : 2_000 * (number + 1)][["x", "z", "number"]].to_parquet(
+            tmp_path / f"{number}.parquet"
+        )
+    local = treewright.GradientBoostingRegressor(n_estimators=3, random_state=0)
+    local.fit(treewright.scan(tmp_path / "*.parquet"), "number")
+    other = on_dask.GradientBoostingRegressor(n_estimators=3, random_state=0).fit(f"{tmp_path}/*.parquet", "number")
+    assert digest_of(other.to_local()) == digest_of(local)
+
+
 def test_predictions_of_a_dask_frame_are_lazy_and_those_of_the_local_model(three_workers: Client) -> None:
     local, other = fit_both(three_workers, "boosting of two classes", UNEVEN)
     table = partition(FRAME, UNEVEN)[FEATURES]

@@ -262,3 +262,22 @@ def test_a_csv_column_that_changes_its_kind_is_one_sentence(tmp_path: Any, monke
     (tmp_path / "table.csv").write_text("a,y\n" + "\n".join(lines))
     with pytest.raises(ValueError, match="column 'a' has numbers first, and text in the rows from"):
         scan(tmp_path / "table.csv")
+
+
+def test_a_target_of_whole_numbers_in_one_part_and_of_fractions_in_another_is_one_column(tmp_path: Any) -> None:
+    frame = messy_table(200)[["number", "whole"]]
+    frame.iloc[:100].to_parquet(tmp_path / "0.parquet")
+    frame.iloc[100:].assign(whole=frame["whole"] + 0.5).to_parquet(tmp_path / "1.parquet")
+    whole = pd.concat([frame["whole"][:100].astype(float), frame["whole"][100:] + 0.5])
+    learner = RandomForestRegressor(n_estimators=3, random_state=0)
+    in_memory = digest_of(learner.fit(frame[["number"]], whole))
+    assert digest_of(learner.fit(scan(tmp_path), "whole")) == in_memory
+
+
+def test_a_quote_that_does_not_end_is_one_sentence(tmp_path: Any, monkeypatch: Any) -> None:
+    from treewright.scale import text_files
+
+    monkeypatch.setattr(text_files, "BYTES_OF_BLOCK", 200)
+    (tmp_path / "table.csv").write_text('a,y\n5" pipe,1\n' + "2,3\n" * 500)
+    with pytest.raises(ValueError, match="a quoted cell does not end"):
+        scan(tmp_path / "table.csv")

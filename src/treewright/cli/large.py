@@ -61,8 +61,12 @@ def _cluster(address: str | None) -> AbstractContextManager[Any]:
 
     if address == "local":
         return open_client(None)
-    from distributed import Client
+    try:
+        from distributed import Client
+    except ImportError:
+        from treewright.scale.cluster import NEEDS_DASK
 
+        raise UserError(NEEDS_DASK) from None
     try:
         return Client(address, timeout="5s")
     except (OSError, ValueError) as error:
@@ -118,7 +122,8 @@ def _learner(given: Mapping[str, Any], table: Any, client: Any) -> tuple[Any, st
         "missing": given["missing"],
     }
     learner = build_learner(model, task, {**parameters, **declared}, given["seed"]).set_params(progress=None)
-    if "oob_score" in learner.get_params() and learner.get_params().get("bootstrap"):
+    # Out-of-bag predictions would need the codes of all rows in this process.
+    if client is None and "oob_score" in learner.get_params() and learner.get_params().get("bootstrap"):
         learner.set_params(oob_score=True)
     reason = f"The target is treated as {task}: {reason}"
     if client is None:

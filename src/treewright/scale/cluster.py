@@ -27,6 +27,9 @@ PATIENCE = 0.2
 # How often the client looks for workers if there are none: half a minute.
 CHECKS_FOR_WORKERS = 150
 
+# How long the client waits for the result of a task that is finished, in seconds.
+TIME_FOR_RESULT = 60.0
+
 # How often a fit begins again after workers were lost.
 MOST_ATTEMPTS = 20
 
@@ -131,7 +134,12 @@ def gather(client: Any, futures: Sequence[Any]) -> list[Any]:
     """The results of futures, in order; lost data is an error in one sentence."""
     from distributed import CancelledError, KilledWorker
 
-    threads_of(client)
+    waiting = list(futures)
+    while waiting:
+        wait_a_moment(waiting)
+        waiting = [future for future in waiting if future.status == "pending"]
+        if waiting:
+            threads_of(client)
     try:
         return list(client.gather(list(futures)))
     except (CancelledError, KilledWorker) as error:
@@ -222,7 +230,11 @@ class DaskCodes(CodesElsewhere):
 
 def grow_group(grow: Callable[..., Any], table: BinnedTable, trees: Sequence[int]) -> Any:
     """Grow some trees; runs on a worker."""
-    return grow(table, trees, lambda n_trees: None)
+    from distributed import get_worker
+
+    worker: Any = get_worker()
+    task = worker.get_current_task()
+    return grow(table, trees, lambda n_trees: check_wanted(worker, task))
 
 
 def run_alone(function: Callable[..., Any], codes: np.ndarray, topic: str) -> Any:
@@ -264,11 +276,21 @@ def complete(
             for future, value in results_until_lost(client, list(futures), addresses):
                 results[futures[future]] = value
                 finished(futures[future])
-        except OSError:  # a worker is lost; Dask's errors of communication are of this kind
+        except lost_errors():
             pass
         finally:
             client.cancel(list(futures), force=True)
+    if len(results) == n_tasks:
+        return [results[place] for place in range(n_tasks)]
     raise RuntimeError(GIVEN_UP)
+
+
+def lost_errors() -> tuple[type[Exception], ...]:
+    """The errors that mean that a worker is lost; one of an unknown address is a KeyError of Dask."""
+    from distributed import CancelledError, KilledWorker
+    from distributed.comm import CommClosedError
+
+    return LostWorkerError, KilledWorker, CommClosedError, CancelledError, ConnectionError, TimeoutError, KeyError
 
 
 def results_until_lost(client: Any, futures: Sequence[Any], addresses: set[str]) -> Iterator[tuple[Any, Any]]:
@@ -277,7 +299,7 @@ def results_until_lost(client: Any, futures: Sequence[Any], addresses: set[str])
     while waiting:
         wait_a_moment(waiting)
         for future in [future for future in waiting if future.status == "finished"]:
-            yield future, gather(client, [future])[0]
+            yield future, future.result(timeout=TIME_FOR_RESULT)
             waiting.remove(future)
         failed = [future for future in waiting if future.status in FAILED]
         raise_other_errors(failed)
@@ -334,10 +356,8 @@ class Gang:
     def __init__(self, codes: DaskCodes, rows: Any, boost: Callable[..., Any], tick: Callable[..., None]) -> None:
         self.codes, self.client, self.tick = codes, codes.client, tick
         self.fit = uuid.uuid4().hex
-        threads = threads_of(self.client)
-        places = [address for address, n_threads in threads.items() for _ in range(n_threads)]
-        self.edges = edges_of_shares(len(rows), len(places))
-        self.addresses = places[: len(self.edges) - 1]
+        self.edges: list[int] = []
+        self.addresses: list[str] = []
         self.rows, self.boost = rows, boost
         self.kept: list[Any] = []
 
@@ -349,30 +369,60 @@ class Gang:
         # Members of two fits that wait for each other's threads would wait for ever.
         with Semaphore(max_leases=1, name="treewright-fit"), reports(self.client, self.fit, self.tick):
             try:
+                self._choose_members()
                 self.client.run(add_handler)
                 futures += self._start()
                 return self._watch(futures)
-            except OSError:  # a worker is lost
+            except lost_errors():
                 return None
             finally:
                 self._stop(futures)
 
+    def _choose_members(self) -> None:
+        places = [address for address, n_threads in threads_of(self.client).items() for _ in range(n_threads)]
+        self.edges = edges_of_shares(len(self.rows), len(places))
+        self.addresses = places[: len(self.edges) - 1]
+
     def _start(self) -> list[Any]:
+        """Send the rows to the members, and start them when all have their codes.
+
+        A member that waits for others must not occupy the thread that computes their codes.
+        """
         client, n_rows = self.client, len(self.rows)
         work = client.scatter(self.boost, broadcast=True, hash=False)
-        futures = []
         self.kept = [work]  # data is removed from the workers when the client forgets it
+        here = [{"workers": [address], "allow_other_workers": False, "pure": False} for address in self.addresses]
+        codes, rows = [], []
         for rank, address in enumerate(self.addresses):
             first, last = self.edges[rank], self.edges[rank + 1]
             parts, places = self.codes._between(first, last)
-            here = {"workers": [address], "allow_other_workers": False, "pure": False}
-            codes = client.submit(join_codes, parts, places, self.codes.shape[0], **here)
+            codes.append(client.submit(join_codes, parts, places, self.codes.shape[0], **here[rank]))
             own = self.rows.between(first, last, np.empty((0, 0), np.uint8), None)
-            rows = client.scatter(own, workers=[address], hash=False)
-            self.kept += [codes, rows]
-            member = (self.fit, rank, self.addresses, first, n_rows)
-            futures.append(client.submit(run_member, work, rows, codes, member, **here, retries=0))
-        return futures
+            rows.append(client.scatter(own, workers=[address], hash=False))
+        self.kept += [*codes, *rows]
+        self._wait_for(codes)
+        return [
+            client.submit(
+                run_member,
+                work,
+                rows[rank],
+                codes[rank],
+                (self.fit, rank, self.addresses, self.edges[rank], n_rows),
+                **here[rank],
+                retries=0,
+            )
+            for rank in range(len(self.addresses))
+        ]
+
+    def _wait_for(self, codes: Sequence[Any]) -> None:
+        waiting = list(codes)
+        while waiting:
+            wait_a_moment(waiting)
+            failed = [future for future in waiting if future.status in FAILED]
+            raise_other_errors(failed)
+            waiting = [future for future in waiting if future.status != "finished"]
+            if failed or not set(self.addresses) <= set(threads_of(self.client)):
+                raise LostWorkerError("a worker is lost")
 
     def _watch(self, futures: list[Any]) -> tuple[Any] | None:
         """Wait for the members; None if one is lost."""
@@ -391,11 +441,9 @@ class Gang:
 
 def raise_other_errors(failed: Sequence[Any]) -> None:
     """Raise the error of a member if it is not that a worker was lost."""
-    from distributed import KilledWorker
-
     for future in failed:
         error = future.exception() if future.status == "error" else None
-        if error is not None and not isinstance(error, LostWorkerError | KilledWorker | OSError):
+        if error is not None and (isinstance(error, KeyError) or not isinstance(error, lost_errors())):
             raise error
 
 
@@ -406,7 +454,11 @@ def run_member(
     fit, rank, addresses, first, n_rows = member
     exchange = WorkerExchange(fit, rank, addresses)
     rows = rows.between(0, codes.shape[1], codes, Share(exchange, first, n_rows))
-    found = boost(rows, rank == 0, Reporter(fit) if rank == 0 else _no_report)
+    try:
+        found = boost(rows, rank == 0, Reporter(fit) if rank == 0 else _no_report)
+    except BaseException:
+        stop_fit(fit)  # messages that have arrived are not needed any more
+        raise
     return found if rank == 0 else None
 
 

@@ -12,6 +12,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from treewright.scale.cluster import NEEDS_DASK, DaskTable, concatenate, gather
+from treewright.scale.scan import find_files
+from treewright.table.readers.arrow import is_index_of_pandas
 
 # Rows of a partition of a local table that is sent to a cluster.
 ROWS_OF_PARTITION = 100_000
@@ -25,7 +27,8 @@ def open_client(client: Any) -> Iterator[Any]:
     except ImportError:
         raise ImportError(NEEDS_DASK) from None
     if client is not None:
-        yield client
+        with client.as_current():
+            yield client
         return
     try:
         found = default_client()
@@ -52,9 +55,7 @@ def parts_of(client: Any, X: Any) -> list[Any] | None:
 
     paths = [X] if isinstance(X, str) else list(X) if isinstance(X, list | tuple) else []
     if paths and all(isinstance(path, str) and path.lower().endswith((".parquet", ".pq")) for path in paths):
-        import dask.dataframe as dd
-
-        X = dd.read_parquet(X)
+        return [part for path in paths for part in parts_of_files(client, path)]
     if is_dask(X):
         if getattr(X, "ndim", 2) == 2 and hasattr(X, "chunks") and len(X.chunks[1]) > 1:
             X = X.rechunk({1: -1})
@@ -62,6 +63,18 @@ def parts_of(client: Any, X: Any) -> list[Any] | None:
     if isinstance(X, list | tuple) and X and all(isinstance(part, Future) for part in X):
         return list(X)
     return None
+
+
+def parts_of_files(client: Any, pattern: str) -> list[Any]:
+    """The partitions of Parquet files in the order of `scan`, which is that of their names; an index is a column."""
+    import dask.dataframe as dd
+
+    parts: list[Any] = []
+    for path in find_files(pattern):
+        table = dd.read_parquet(str(path.absolute()), index=False)
+        kept = [name for name in table.columns if not is_index_of_pandas(name)]
+        parts += client.compute(list(np.ravel(table[kept].to_delayed())))
+    return parts
 
 
 def open_table(client: Any, X: Any) -> DaskTable:

@@ -157,7 +157,7 @@ class Scan(ChunkedTable):
         """The whole table in memory, as a frame of pandas."""
         import pyarrow as pa
 
-        return pa.concat_tables(self.source.chunks(self.names)).to_pandas()
+        return pa.concat_tables(self.source.chunks(self.names), promote_options="permissive").to_pandas()
 
     def map_chunks(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> Iterator[Any]:
         for frame, *given in zip(self.frames(), *arguments, strict=True):
@@ -171,7 +171,11 @@ class Scan(ChunkedTable):
         self._check_names([name])
         import pyarrow as pa
 
-        return named_column(name, pa.concat_tables(self.source.chunks([name])).column(0))
+        try:
+            whole = pa.concat_tables(self.source.chunks([name]), promote_options="permissive")
+        except pa.ArrowException:
+            raise ValueError(f"column {name!r} has several types; give it one type in all parts of the table") from None
+        return named_column(name, whole.column(0))
 
 
 def named_column(name: str, column: Any) -> NamedColumn:

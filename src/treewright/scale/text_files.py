@@ -20,6 +20,7 @@ def frames_of_text(paths: list[Path], reading: Mapping[str, Any]) -> Iterator[Fr
     in another way.
     """
     kinds: dict[str, str] = {}
+    decided: dict[str, Any] = {}
     for path in paths:
         n_rows = 0
         for block in blocks_of(path):
@@ -27,6 +28,9 @@ def frames_of_text(paths: list[Path], reading: Mapping[str, Any]) -> Iterator[Fr
                 frame = read_table(io.BytesIO(block), **reading)
             except ValueError as error:
                 raise ValueError(f"{path.name}, from row {n_rows} on: {_without_name(error)}") from None
+            for choice, value in frame.reading.items():
+                if decided.setdefault(choice, value) != value:
+                    raise ValueError(f"{path.name}: {choice} differs between rows of the file; give {choice}=")
             for name in frame.columns:
                 kind = _kind_of(frame[name])
                 if kind and kinds.setdefault(name, kind) != kind:
@@ -57,10 +61,17 @@ def blocks_of(path: Path) -> Iterator[bytes]:
         with path.open("rb") as file:
             header = file.readline()
             while block := file.read(BYTES_OF_BLOCK):
-                block += file.readline()
-                while block.count(b'"') % 2 and (line := file.readline()):
-                    block += line
-                if block.strip():
-                    yield header + block
+                lines = [block, file.readline()]
+                is_open = sum(line.count(b'"') for line in lines) % 2 == 1
+                n_more = 0
+                while is_open and (line := file.readline()):
+                    lines.append(line)
+                    n_more += len(line)
+                    is_open ^= line.count(b'"') % 2 == 1
+                    if n_more > BYTES_OF_BLOCK:
+                        raise ValueError(f"{path.name}: a quoted cell does not end; correct the quotes in the file")
+                whole = b"".join(lines)
+                if whole.strip():
+                    yield header + whole
     except OSError as error:
         raise ValueError(f"{path.name}: the file cannot be read ({error.strerror or error})") from None
