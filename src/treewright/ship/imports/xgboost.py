@@ -104,7 +104,7 @@ def _objective(name: str, n_classes: int) -> tuple[int, Loss, str]:
 
 
 def _initial(base_score: Any, loss: Loss, n_classes: int, n_outputs: int) -> np.ndarray:
-    """The initial scores: a file has the prediction that they stand for."""
+    """The initial scores: a file contains the prediction that corresponds to them."""
     found = json.loads(base_score) if isinstance(base_score, str) else base_score
     base = np.asarray(found, dtype=np.float64).ravel()
     base = np.repeat(base, n_outputs) if len(base) == 1 else base

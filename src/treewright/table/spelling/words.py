@@ -1,4 +1,4 @@
-"""The cells of one column of text: its distinct words, and which of them stand for a missing value."""
+"""The cells of one column of text: its distinct words, and which of them mean a missing value."""
 
 from __future__ import annotations
 
