@@ -5,7 +5,7 @@ READY := $(VENV)/.ready
 BENCH_READY := $(VENV)/.bench-ready
 
 .PHONY: help kernels demo test test-fast test-jit test-bounds soak lint bench-trees bench-missing bench-forests bench-boosting bench-prediction \
-	bench-start bench-reading bench-defaults bench-peer-suites bench-busy bench-shap bench-dask bench-memory soak-dask bench-exports bench-accuracy bench-forest-accuracy bench-boosting-accuracy clean
+	bench-start bench-forms bench-reading bench-defaults bench-peer-suites bench-busy bench-shap bench-dask bench-memory soak-dask bench-exports bench-accuracy bench-forest-accuracy bench-boosting-accuracy clean
 
 help:
 	@echo "make demo                     fit and show trees on shipped data sets; start here"
@@ -17,6 +17,7 @@ help:
 	@echo "make test-bounds              run the tests of the kernels with every index checked; about 20 minutes"
 	@echo "make lint                     check style, format and types"
 	@echo "make bench-start              time from process start to first prediction, from a wheel; about 10 minutes"
+	@echo "make bench-forms              compare the shipped machine code with kernels that Numba compiles; about 5 minutes"
 	@echo "make bench-reading            compare the speed of reading CSV files; about 2 minutes"
 	@echo "make bench-defaults           compare the defaults of trees, forests and boosting: seconds and score"
 	@echo "make bench-peer-suites        run scikit-learn's own tests against the learners, and count; about 15 minutes"
@@ -79,6 +80,9 @@ bench-boosting: $(BENCH_READY) kernels
 
 bench-start: $(READY)
 	$(VENV)/bin/python benchmarks/start.py
+
+bench-forms: $(BENCH_READY) kernels
+	$(VENV)/bin/python benchmarks/forms.py
 
 bench-reading: $(BENCH_READY)
 	$(VENV)/bin/python benchmarks/reading.py
