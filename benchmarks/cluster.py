@@ -28,8 +28,9 @@ def make_table(n_rows: int, n_columns: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def digest_of(model: Any) -> str:
+    """The digest of the model file, without the number of threads, which is a parameter that the file keeps."""
     os.environ["SOURCE_DATE_EPOCH"] = "0"
-    return hashlib.sha256(treewright.save(model)).hexdigest()
+    return hashlib.sha256(treewright.save(model.set_params(n_jobs=None))).hexdigest()
 
 
 def peers(client: Any, X: Any, y: Any) -> list[Contestant]:
