@@ -5,7 +5,7 @@ READY := $(VENV)/.ready
 BENCH_READY := $(VENV)/.bench-ready
 
 .PHONY: help kernels demo test test-fast test-jit test-bounds soak lint bench-trees bench-missing bench-forests bench-boosting bench-prediction \
-	bench-start bench-forms bench-reading bench-defaults bench-peer-suites bench-busy bench-shap bench-dask bench-memory soak-dask bench-exports bench-accuracy bench-forest-accuracy bench-boosting-accuracy clean
+	bench-start bench-forms bench-reading bench-defaults bench-peer-suites bench-busy bench-shap bench-dask bench-memory soak-dask bench-exports bench-model-files bench-accuracy bench-forest-accuracy bench-boosting-accuracy clean
 
 help:
 	@echo "make demo                     fit and show trees on shipped data sets; start here"
@@ -28,6 +28,7 @@ help:
 	@echo "make bench-prediction         compare the speed of predictions, of many rows and one by one; about 5 minutes"
 	@echo "make bench-shap               compare the speed of Shapley values; about 10 minutes"
 	@echo "make bench-exports            time an exported model in DuckDB; about a minute"
+	@echo "make bench-model-files        time loading a boosted model and a forest of a gigabyte; about 2 minutes"
 	@echo "make bench-dask               compare fits on a Dask cluster of this machine; about 5 minutes"
 	@echo "make bench-memory             fit files larger than memory, with a limit on memory; about 15 minutes, 10 GB of disk"
 	@echo "make soak-dask                kill workers at fifty random moments of fits; about 8 minutes"
@@ -101,6 +102,9 @@ bench-shap: $(BENCH_READY) kernels
 
 bench-exports: $(BENCH_READY) kernels
 	$(VENV)/bin/python benchmarks/exports.py
+
+bench-model-files: $(BENCH_READY) kernels
+	$(VENV)/bin/python benchmarks/model_files.py
 
 bench-dask: $(BENCH_READY) kernels
 	$(VENV)/bin/python benchmarks/cluster.py

@@ -116,7 +116,8 @@ def claim(draw: random.Random, file: bytes) -> bytes:
 
 
 def opened(file: bytes) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    arrays, metadata = unpack(memoryview(file))
+    contents = unpack(memoryview(file))
+    arrays, metadata = contents.arrays, contents.metadata
     return {name: array.copy() for name, array in arrays.items()}, json.loads(metadata["treewright"])
 
 

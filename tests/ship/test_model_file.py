@@ -39,7 +39,7 @@ from treewright import (
     save,
 )
 from treewright.engines.missing_values import STRATEGIES
-from treewright.ship.layout import checksum, unpack
+from treewright.ship.layout import checksum, checksum_of_head, unpack
 
 LEARNERS = sorted(name for name in treewright.__all__ if name.endswith(("Classifier", "Regressor")))
 
@@ -200,10 +200,10 @@ def signed_again(file: bytes, change: Callable[[str], str], move: Callable[[byte
     length = int.from_bytes(file[:8], "little")
     header = json.loads(file[8 : 8 + length])
     metadata = header.pop("__metadata__")
-    metadata.pop("sha256")
-    metadata["treewright"] = change(metadata["treewright"])
+    metadata = {"treewright": change(metadata["treewright"])}
     data = move(file[8 + length :])
-    metadata["sha256"] = checksum(header, {"treewright": metadata["treewright"]}, data)
+    metadata["head_sha256"] = checksum_of_head(header, metadata, data)
+    metadata["sha256"] = checksum(header, metadata, data)
     written = json.dumps({"__metadata__": metadata, **header}).encode()
     return len(written).to_bytes(8, "little") + written + data
 
@@ -244,11 +244,12 @@ def test_any_damage_is_noticed(files: list[tuple[bytes, Any]], data: Any) -> Non
 def is_same_content(one: bytes, other: bytes) -> bool:
     """Whether two files differ in the spaces that pad the header only."""
     try:
-        (arrays, texts), (others, words) = unpack(memoryview(one)), unpack(memoryview(other))
+        contents = [unpack(memoryview(file)) for file in (one, other)]
+        contents[0].check()
     except ModelFileError:
         return False
-    digests = [[hashlib.sha256(array.tobytes()).digest() for array in each.values()] for each in (arrays, others)]
-    return texts == words and digests[0] == digests[1]
+    digests = [[hashlib.sha256(array.tobytes()).digest() for array in each.arrays.values()] for each in contents]
+    return contents[0].metadata == contents[1].metadata and digests[0] == digests[1]
 
 
 @pytest.mark.slow

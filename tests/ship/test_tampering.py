@@ -26,7 +26,8 @@ Change = Callable[[dict[str, Any], dict[str, np.ndarray]], None]
 
 def tampered(model: Any, change: Change) -> bytes:
     """The file of a model with changed contents and a checksum that fits."""
-    arrays, metadata = unpack(memoryview(save(model) or b""))
+    contents = unpack(memoryview(save(model) or b""))
+    arrays, metadata = contents.arrays, contents.metadata
     described, copies = json.loads(metadata["treewright"]), {name: array.copy() for name, array in arrays.items()}
     change(described["model"], copies)
     return pack(copies, {"treewright": json.dumps(described)})

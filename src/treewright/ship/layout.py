@@ -10,7 +10,10 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from textwrap import shorten
 from typing import Any
 
 import numpy as np
@@ -34,11 +37,31 @@ NAMES = {np.dtype(code): name for name, code in DTYPES.items()}
 # Arrays begin at multiples of this in the file, as far as their sizes allow: larger elements come first.
 ALIGNMENT = 8
 
+# The checksum of the whole file, and that of all but its large arrays.
 CHECKSUM = "sha256"
+HEAD_CHECKSUM = "head_sha256"
+
+# Arrays of at least so many bytes are large: they remain views of the file, and may be checked when first used.
+LARGE = 1 << 20
+
+# Characters of the reason why a file is refused, which may contain a part of the file.
+LONGEST_REASON = 300
 
 
 class ModelFileError(ValueError):
     """A file that is no model file, or is damaged; the message is one sentence."""
+
+
+@contextmanager
+def damage_as_error() -> Iterator[None]:
+    """Turn any error that the contents of a file cause into a `ModelFileError`."""
+    try:
+        yield
+    except ModelFileError:
+        raise
+    except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError, MemoryError) as error:
+        words = shorten(" ".join(str(error).split()) or type(error).__name__, LONGEST_REASON, placeholder=" ...")
+        raise ModelFileError(f"the model in the file is damaged: {words}") from error
 
 
 def pack(arrays: Mapping[str, np.ndarray], metadata: Mapping[str, str]) -> bytes:
@@ -57,7 +80,9 @@ def pack(arrays: Mapping[str, np.ndarray], metadata: Mapping[str, str]) -> bytes
     data = b"".join(
         np.ascontiguousarray(arrays[name]).astype(arrays[name].dtype.newbyteorder("<")).tobytes() for name in order
     )
-    texts = {**metadata, CHECKSUM: checksum(header, metadata, data)}
+    texts = {name: text for name, text in metadata.items() if name != HEAD_CHECKSUM}
+    texts[HEAD_CHECKSUM] = checksum_of_head(header, texts, data)
+    texts[CHECKSUM] = checksum(header, texts, data)
     written = json.dumps({"__metadata__": texts, **header}, separators=(",", ":"), ensure_ascii=False).encode()
     written += b" " * (-len(written) % ALIGNMENT)
     return len(written).to_bytes(8, "little") + written + data
@@ -71,18 +96,41 @@ def checksum(header: Mapping[str, Any], metadata: Mapping[str, str], data: Any) 
     return digest.hexdigest()
 
 
-def unpack(file: memoryview, *, verify: bool = True) -> tuple[dict[str, np.ndarray], dict[str, str]]:
-    """The arrays and texts of a file, after all sizes are checked; the arrays are views of the file."""
+def checksum_of_head(header: Mapping[str, Any], metadata: Mapping[str, str], data: Any) -> str:
+    """The SHA-256 of the descriptions of the arrays, the texts and the arrays that are not large."""
+    spans = sorted(entry["data_offsets"] for entry in header.values())
+    return checksum(header, metadata, b"".join(data[first:last] for first, last in spans if last - first < LARGE))
+
+
+@dataclass(frozen=True)
+class Contents:
+    """The arrays and texts of a file, whose sizes are checked; the arrays are views of the file."""
+
+    arrays: dict[str, np.ndarray]
+    metadata: dict[str, str]
+    header: dict[str, Any]
+    data: memoryview
+    checksum: str | None
+
+    def check(self) -> None:
+        """Raise an error if the checksum of the file is wrong."""
+        if self.checksum != checksum(self.header, self.metadata, self.data):
+            raise ModelFileError("the file is damaged: its checksum is wrong; use a copy, or save the model again")
+
+    def has_valid_head(self) -> bool:
+        """Whether all but the large arrays is as it was written; False for files without this checksum."""
+        texts = {name: text for name, text in self.metadata.items() if name != HEAD_CHECKSUM}
+        return self.metadata.get(HEAD_CHECKSUM) == checksum_of_head(self.header, texts, self.data)
+
+
+def unpack(file: memoryview) -> Contents:
+    """The contents of a file, after all sizes are checked."""
     header, start = _read_header(file)
     metadata = header.pop("__metadata__", None)
     if not isinstance(metadata, dict) or not all(isinstance(text, str) for text in metadata.values()):
         raise ModelFileError("the file has no description of a model; it was not written by treewright")
     data = file[start:]
-    arrays = _read_arrays(header, data)
-    found = metadata.pop(CHECKSUM, None)
-    if verify and found != checksum(header, metadata, data):
-        raise ModelFileError("the file is damaged: its checksum is wrong; use a copy, or save the model again")
-    return arrays, metadata
+    return Contents(_read_arrays(header, data), metadata, header, data, metadata.pop(CHECKSUM, None))
 
 
 def _read_header(file: memoryview) -> tuple[dict[str, Any], int]:

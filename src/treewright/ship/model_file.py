@@ -14,14 +14,13 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from textwrap import shorten
 from typing import Any, BinaryIO
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from treewright.ship.layout import ModelFileError, pack, unpack
+from treewright.ship.layout import ModelFileError, damage_as_error, pack, unpack
 from treewright.ship.registry import name_of, object_classes
 from treewright.ship.values import Reader, Writer
 
@@ -34,9 +33,6 @@ _SIGNATURE_END = 8 + len(_SIGNATURE)
 
 # Files of at least this size are mapped into memory instead of read.
 LEAST_MAPPED = 1 << 24
-
-# Characters of the reason why a file is refused, which may contain a part of the file.
-LONGEST_REASON = 300
 
 
 def save(model: Any, path: Any = None) -> bytes | None:
@@ -69,7 +65,7 @@ def save(model: Any, path: Any = None) -> bytes | None:
     return None
 
 
-def load(source: Any, *, functions: Mapping[str, Callable[..., Any]] | None = None, verify: bool = True) -> Any:
+def load(source: Any, *, functions: Mapping[str, Callable[..., Any]] | None = None, verify: bool | str = "auto") -> Any:
     """Read a model that `save` has written; no code of the file is run, and damage is an error.
 
     Parameters
@@ -77,24 +73,28 @@ def load(source: Any, *, functions: Mapping[str, Callable[..., Any]] | None = No
     source : path, bytes, or open binary file
     functions : mapping of names to functions or None
         The user's own criteria and losses, by their names. Without them the model predicts, but cannot be fitted again.
-    verify : bool, default=True
-        Whether to compare the checksum of the whole file. The structure is checked in any case.
+    verify : "auto", True or False
+        When to compare the checksum of the whole file: True is now, False is never. "auto" is now for files below
+        16 MB. For larger ones, the checksum and the trees of a forest are checked when the forest is first used, for
+        example by `predict`; everything else is checked now. The structure is checked in any case.
 
     Raises
     ------
     ModelFileError
         If the file is damaged, or no model file.
     """
+    if verify not in (True, False, "auto"):
+        raise ValueError(f"verify must be True, False or 'auto', not {verify!r}")
     file = _open(source)
-    arrays, metadata = unpack(file, verify=verify)
-    described = _read_description(metadata)
-    try:
-        model = Reader(arrays, functions or {}, len(file)).read(described["model"])
-    except ModelFileError:
-        raise
-    except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError, MemoryError) as error:
-        words = shorten(" ".join(str(error).split()) or type(error).__name__, LONGEST_REASON, placeholder=" ...")
-        raise ModelFileError(f"the model in the file is damaged: {words}") from error
+    contents = unpack(file)
+    is_deferred = verify == "auto" and len(file) >= LEAST_MAPPED and contents.has_valid_head()
+    if verify and not is_deferred:
+        contents.check()
+    reader = Reader(contents.arrays, functions or {}, len(file), contents.check if is_deferred else None)
+    with damage_as_error():
+        model = reader.read(_read_description(contents.metadata)["model"])
+    if is_deferred and reader.n_unchecked:
+        contents.check()
     if name_of(object_classes(), model) is None or not isinstance(model, BaseEstimator):
         raise ModelFileError("the file does not contain a model of treewright")
     return model
@@ -123,8 +123,11 @@ def describe_file(source: Any) -> dict[str, Any]:
     >>> found["learner"], found["columns"][0]["name"], found["classes"]
     ('C45Classifier', 'outlook', ['no', 'yes'])
     """
-    _, metadata = unpack(_open(source))
-    return {key: value for key, value in _read_description(metadata).items() if key != "model"}
+    file = _open(source)
+    contents = unpack(file)
+    if len(file) < LEAST_MAPPED or not contents.has_valid_head():
+        contents.check()
+    return {key: value for key, value in _read_description(contents.metadata).items() if key != "model"}
 
 
 def digest_of_model(model: Any) -> str:

@@ -24,14 +24,13 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Bunch
 
 from treewright.ship.checks import check_fields, check_state
-from treewright.ship.layout import DTYPES, ModelFileError
+from treewright.ship.deferred import DeferredForest
+from treewright.ship.layout import DTYPES, LARGE, ModelFileError
 from treewright.ship.registry import name_of, object_classes, value_classes
 from treewright.table.column import Column, Kind, Unit
+from treewright.tree.forest import Forest
 
 KEY = "#"
-
-# Arrays of at least so many bytes remain views of the file.
-LARGE = 1 << 20
 
 
 class MissingFunction:
@@ -87,6 +86,8 @@ class Writer:
         if isinstance(value, Column):
             categories = [self.write(one) for one in value.categories]
             return {KEY: "Column", "name": value.name, "kind": value.kind, "unit": value.unit, "categories": categories}
+        if isinstance(value, DeferredForest):
+            value.settle()
         name = name_of(value_classes(), value)
         if name is not None:
             names = _field_names(type(value))
@@ -164,12 +165,21 @@ def _write_plain(value: Any) -> dict[str, Any] | None:
 
 
 class Reader:
-    """Turns JSON back into values; every value is checked before it is created."""
+    """Turns JSON back into values; every value is checked before it is created.
+
+    With `check_later`, forests with large arrays are created unchecked. They call it before their first use.
+    """
 
     def __init__(
-        self, arrays: Mapping[str, np.ndarray], functions: Mapping[str, Callable[..., Any]], n_bytes: int
+        self,
+        arrays: Mapping[str, np.ndarray],
+        functions: Mapping[str, Callable[..., Any]],
+        n_bytes: int,
+        check_later: Callable[[], None] | None = None,
     ) -> None:
-        self.arrays, self.functions = dict(arrays), functions
+        self.arrays, self.functions, self.check_later = dict(arrays), functions, check_later
+        # Large arrays that are in use although the file has not been checked.
+        self.n_unchecked = 0
         # Bytes that cells may take: a small file cannot ask for much memory.
         self._n_left = (1 << 20) + 64 * n_bytes
         self._read: list[Any] = []
@@ -223,7 +233,10 @@ class Reader:
         # Each array has one place, so that a file cannot repeat a large one.
         array = self.arrays.pop(_text(written["name"]))
         # Small arrays are copied, so that they do not keep the file open and can be written to.
-        array = array.copy() if array.nbytes < LARGE else array
+        if array.nbytes < LARGE:
+            array = array.copy()
+        else:
+            self.n_unchecked += 1
         unit = written.get("unit")
         if unit is None:
             return array
@@ -249,7 +262,11 @@ class Reader:
         names = _field_names(known)
         if sorted(written) != sorted(names):
             raise ModelFileError(f"a {known.__name__} of the file has other fields than expected; the file is damaged")
+        n_before = self.n_unchecked
         found = {name: self.read(written[name]) for name in written}
+        if known is Forest and self.check_later is not None and self.n_unchecked > n_before:
+            self.n_unchecked = n_before
+            return DeferredForest(found, self.check_later)
         check_fields(known.__name__, found)
         return known(**found)
 
