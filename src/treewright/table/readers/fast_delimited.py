@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from treewright.table.spelling.numbers import MOST_EXACT, FormattedNumbers
 LEAST_TEXT = 1 << 20
 
 FEW_LETTERS = 1000
+FEW_ROWS = 1000
 
 # Up to so many distinct words the parser numbers them itself, in its own threads.
 MOST_ENCODED = 20_000
@@ -41,7 +42,7 @@ class FastColumns:
     open_body: Callable[[], Any]  # the text from its header on, as pyarrow reads it
     separator: str
     missing: frozenset[str]
-    has_quotes: bool
+    quotes: Quotes | None  # None if it has none
     columns: dict[str, Words | np.ndarray | FormattedNumbers] = field(default_factory=dict)
 
     @staticmethod
@@ -55,17 +56,17 @@ class FastColumns:
             return None
         # Lines without text before the header would count as rows.
         body = text.lstrip(b"\r\n")
-        has_quotes = b'"' in body
-        if has_quotes and not has_usual_quotes(body, separator):
+        quotes = look_at_quotes(body, separator) if b'"' in body else None
+        if quotes is not None and not quotes.are_usual:
             return None
-        return FastColumns._of(names, partial(BufferReader, body), separator, options, has_quotes=has_quotes)
+        return FastColumns._of(names, partial(BufferReader, body), separator, options, quotes)
 
     @staticmethod
     def open_file(path: Path, separator: str, names: Sequence[str], options: ReadOptions) -> FastColumns | None:
         """Parse a file while it is read; None if it has quotes or letters beyond ASCII, or `open` would return None."""
         if find_spec("pyarrow") is None or len(separator.encode()) > 1:
             return None
-        return FastColumns._of(names, partial(_UsualFile, path), separator, options, has_quotes=False)
+        return FastColumns._of(names, partial(_UsualFile, path), separator, options, None)
 
     @staticmethod
     def _of(
@@ -73,12 +74,11 @@ class FastColumns:
         open_body: Callable[[], Any],
         separator: str,
         options: ReadOptions,
-        *,
-        has_quotes: bool,
+        quotes: Quotes | None,
     ) -> FastColumns | None:
         from pyarrow import ArrowInvalid
 
-        parsed = FastColumns(names, open_body, separator, MISSING_WORDS | options.na_values, has_quotes)
+        parsed = FastColumns(names, open_body, separator, MISSING_WORDS | options.na_values, quotes)
         try:
             parsed._fill(options)
         except (ArrowInvalid, _UnusualFile):
@@ -86,9 +86,12 @@ class FastColumns:
         return parsed
 
     def _fill(self, options: ReadOptions) -> None:
-        """Read all columns, in at most three passes over the text."""
-        table = self._parse()
-        cells = dict(zip(self.names, table.columns, strict=True))
+        """Read all columns: most files in one pass over the text, at most in four."""
+        self.columns.update(self._read_with_commas(options))
+        rest = [name for name in self.names if name not in self.columns]
+        if not rest:
+            return
+        cells = dict(zip(rest, self._parse(rest).columns, strict=True))
         has_commas = [name for name, one in cells.items() if self._may_have_commas(name, one, options)]
         by_comma = self._read_commas(has_commas)
         found = {
@@ -97,6 +100,28 @@ class FastColumns:
         }
         found |= self.words_of([name for name, one in found.items() if one is None])
         self.columns.update({name: one for name, one in found.items() if one is not None})
+
+    def _read_with_commas(self, options: ReadOptions) -> dict[str, Words | np.ndarray | FormattedNumbers]:
+        """The columns that one pass with decimal commas decides; none if the first rows have no such number."""
+        import pyarrow as pa
+
+        if self.separator == "," or options.decimal == ".":
+            return {}
+        first_rows = self._first_rows()
+        with_comma = {name for name, cells in first_rows.items() if self._may_have_commas(name, cells, options)}
+        if not with_comma:
+            return {}
+        found: dict[str, Words | np.ndarray | FormattedNumbers | None] = {}
+        for name, cells in zip(self.names, self._parse(decimal=",").columns, strict=True):
+            first = self._first_word(first_rows[name])
+            # A column of integers or of words is the same with decimal points.
+            if name in with_comma:
+                found[name] = _numbers_with_commas(cells)
+            elif pa.types.is_int64(cells.type) or (
+                first and not _is_number(first) and not pa.types.is_float64(cells.type)
+            ):
+                found[name] = _read_column(cells, is_text=options.stays_text(name))
+        return {name: one for name, one in found.items() if one is not None}
 
     def words_of(self, names: list[str]) -> dict[str, Words]:
         """The words of some columns, whatever they were recognised as."""
@@ -113,38 +138,47 @@ class FastColumns:
             return False
         if not (pa.types.is_string(cells.type) or pa.types.is_dictionary(cells.type)) or not len(cells):
             return False
-        first = next((word for word in cells[:FEW_LETTERS].to_pylist() if word not in self.missing), "")
+        first = self._first_word(cells)
         return "," in first and first[-1:].isdigit()
+
+    def _first_word(self, cells: Any) -> str:
+        """The first word among the first rows of a column of text that is not missing."""
+        return next((word for word in cells[:FEW_ROWS].to_pylist() if word not in self.missing), "")
 
     def _read_commas(self, names: list[str]) -> dict[str, FormattedNumbers]:
         """The columns that are numbers with a decimal comma beyond doubt."""
-        from pyarrow import types
-
         if not names:
             return {}
         columns = zip(names, self._parse(names, decimal=",").columns, strict=True)
-        numbers = {name: cells.to_numpy() for name, cells in columns if types.is_float64(cells.type)}
-        return {
-            name: FormattedNumbers(Words([], np.empty(0, dtype=np.intp)), None, _writable(values))
-            for name, values in numbers.items()
-            if _is_no_thousand(values)
-        }
+        found = {name: _numbers_with_commas(cells) for name, cells in columns}
+        return {name: numbers for name, numbers in found.items() if numbers is not None}
 
     def _parse(self, names: Sequence[str] | None = None, *, as_text: bool = False, decimal: str = ".") -> Any:
         """All or some columns in the types that pyarrow finds, or as text."""
+        from pyarrow import csv
+
+        return csv.read_csv(self.open_body(), **self._parse_options(names, as_text=as_text, decimal=decimal))
+
+    def _first_rows(self) -> dict[str, Any]:
+        """The columns of the first part of the file as text."""
+        from pyarrow import csv
+
+        with csv.open_csv(self.open_body(), **self._parse_options(None, as_text=True, decimal=".")) as stream:
+            return dict(zip(self.names, stream.read_next_batch().columns, strict=True))
+
+    def _parse_options(self, names: Sequence[str] | None, *, as_text: bool, decimal: str) -> dict[str, Any]:
         from pyarrow import csv, string
 
         every = [str(place) for place in range(len(self.names))]
         wanted = every if names is None else [every[self.names.index(name)] for name in names]
-        return csv.read_csv(
-            self.open_body(),
-            read_options=csv.ReadOptions(column_names=every, skip_rows=1),
-            parse_options=csv.ParseOptions(
+        return {
+            "read_options": csv.ReadOptions(column_names=every, skip_rows=1),
+            "parse_options": csv.ParseOptions(
                 delimiter=self.separator,
-                quote_char='"' if self.has_quotes else False,
-                newlines_in_values=self.has_quotes,
+                quote_char='"' if self.quotes is not None else False,
+                newlines_in_values=self.quotes is not None and self.quotes.enclose_lines,
             ),
-            convert_options=csv.ConvertOptions(
+            "convert_options": csv.ConvertOptions(
                 check_utf8=False,  # it has been decoded, or is ASCII
                 column_types=dict.fromkeys(wanted, string()) if as_text else None,
                 include_columns=wanted,
@@ -157,7 +191,7 @@ class FastColumns:
                 auto_dict_max_cardinality=MOST_ENCODED,
                 decimal_point=decimal,
             ),
-        )
+        }
 
 
 class _UnusualFile(Exception):
@@ -179,6 +213,25 @@ class _UsualFile(io.FileIO):
             raise _UnusualFile
         self._last = part[-1:]
         return part
+
+
+def _numbers_with_commas(cells: Any) -> FormattedNumbers | None:
+    """A column that was parsed with decimal commas, if it contains numbers that cannot have thousands separators."""
+    from pyarrow import types
+
+    values = cells.to_numpy() if types.is_float64(cells.type) else None
+    if values is None or not _is_no_thousand(values):
+        return None
+    return FormattedNumbers(Words([], np.empty(0, dtype=np.intp)), None, _writable(values))
+
+
+def _is_number(word: str) -> bool:
+    """Whether Python, and therefore perhaps pyarrow, reads a word as a number."""
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
 
 
 def _is_no_thousand(numbers: np.ndarray) -> bool:
@@ -207,26 +260,39 @@ def _has_hexadecimal(text: bytes) -> bool:
     return False
 
 
-def has_usual_quotes(body: bytes, separator: str) -> bool:
-    """Whether every quote begins or ends a whole value, or is one of two in a quoted value.
+class Quotes(NamedTuple):
+    """What the quotes of a text are like."""
 
-    >>> has_usual_quotes(b'a,b\\n"x, y",1\\n', ","), has_usual_quotes(b'a,b\\n5" x 4",1\\n', ",")
-    (True, False)
+    are_usual: bool  # each begins or ends a whole value, or is one of two in a quoted value
+    enclose_lines: bool  # a quoted value contains a line break
+
+
+def look_at_quotes(body: bytes, separator: str) -> Quotes:
+    """Look at all quotes of a text.
+
+    >>> look_at_quotes(b'a,b\\n"x, y",1\\n', ",")
+    Quotes(are_usual=True, enclose_lines=False)
+    >>> look_at_quotes(b'a,b\\n5" x 4",1\\n', ",").are_usual
+    False
     """
     marks = np.frombuffer(body, dtype=np.uint8)
     ends_value = np.zeros(256, dtype=bool)
     ends_value[[ord(separator), _LINE_FEED, _CARRIAGE_RETURN, _QUOTE]] = True
-    n_before = 0
+    n_before, enclose_lines = 0, False
     # Parts that fit into the cache of the processor.
     for start in range(0, len(marks), PART):
-        places = np.flatnonzero(marks[start : start + PART] == _QUOTE) + start
+        part = marks[start : start + PART]
+        places = np.flatnonzero(part == _QUOTE) + start
         opening, closing = places[n_before % 2 :: 2], places[1 - n_before % 2 :: 2]
         before = marks[opening[opening > 0] - 1]
         after = marks[closing[closing < len(marks) - 1] + 1]
         if not (ends_value[before].all() and ends_value[after].all()):
-            return False
+            return Quotes(False, enclose_lines)
+        if not enclose_lines:
+            lines = np.flatnonzero((part == _LINE_FEED) | (part == _CARRIAGE_RETURN)) + start
+            enclose_lines = bool(((np.searchsorted(places, lines) + n_before) % 2).any())
         n_before += len(places)
-    return n_before % 2 == 0
+    return Quotes(n_before % 2 == 0, enclose_lines)
 
 
 def _read_column(cells: Any, *, is_text: bool = False) -> Words | np.ndarray | None:
