@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import sys
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -79,6 +80,23 @@ class ShapValues:
             feature_names=list(self.feature_names),
             output_names=list(map(str, self.output_names)) if len(self.output_names) > 1 else None,
         )
+
+    # The plots of shap insist on their own class. To them the values are one, by `isinstance`, attributes and indexing.
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        shap = sys.modules.get("shap")
+        return ShapValues if shap is None else getattr(shap, "Explanation", ShapValues)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or "shap" not in sys.modules:
+            raise AttributeError(f"ShapValues has no attribute {name!r}")
+        return getattr(self.explanation(), name)
+
+    def __getitem__(self, item: Any) -> Any:
+        return self.explanation()[item]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ShapValues, tuple(getattr(self, field.name) for field in fields(ShapValues))
 
     def __len__(self) -> int:
         return len(self.values)
