@@ -111,15 +111,13 @@ def _cost_complexity(tree: Tree, alpha: float, paths: Paths) -> list[PruningStep
     risk = np.where(tree.rows > 0, lost, 0.0) / total
     leaf = _is_leaf(tree).copy()
     slack = 1e-12 * max(abs(float(risk[0])), 1e-300)
+    below, leaves = np.where(leaf, risk, 0.0), leaf.astype(float)
+    alive = np.ones(tree.n_nodes, dtype=bool)
+    for node in range(tree.n_nodes - 1, 0, -1):
+        below[tree.parent[node]] += below[node]
+        leaves[tree.parent[node]] += leaves[node]
     steps, reached = [], 0.0
     while not leaf[0]:
-        below, leaves = np.where(leaf, risk, 0.0), leaf.astype(float)
-        alive = _alive(tree, leaf)
-        below[~alive], leaves[~alive] = 0.0, 0.0
-        for node in range(tree.n_nodes - 1, 0, -1):
-            if alive[node]:
-                below[tree.parent[node]] += below[node]
-                leaves[tree.parent[node]] += leaves[node]
         inner = np.flatnonzero(alive & ~leaf)
         links = (risk[inner] - below[inner]) / (leaves[inner] - 1.0)
         weakest = int(inner[np.argmin(links)])
@@ -137,18 +135,31 @@ def _cost_complexity(tree: Tree, alpha: float, paths: Paths) -> list[PruningStep
         outcome = "leaf" if cut else "kept"
         ends = (float(below[weakest]), float(risk[weakest]), None)
         steps.append(PruningStep("cost_complexity", weakest, paths[weakest], *ends, outcome, words, figures))
-        leaf[weakest] = True
+        leaf[weakest], below[weakest], leaves[weakest] = True, risk[weakest], 1.0
+        _end_below(tree, weakest, alive)
+        _add_up(tree, weakest, below, leaves)
     return steps
 
 
-def _alive(tree: Tree, leaf: np.ndarray) -> np.ndarray:
-    """The nodes that can still be reached."""
-    alive = np.zeros(tree.n_nodes, dtype=bool)
-    alive[0] = True
-    for node in range(1, tree.n_nodes):
-        above = tree.parent[node]
-        alive[node] = alive[above] and not leaf[above]
-    return alive
+def _end_below(tree: Tree, node: int, alive: np.ndarray) -> None:
+    """Mark the descendants of a node, which can no longer be reached."""
+    waiting = list(_children(tree, node))
+    while waiting:
+        child = waiting.pop()
+        if alive[child]:
+            alive[child] = False
+            waiting += _children(tree, child)
+
+
+def _add_up(tree: Tree, node: int, below: np.ndarray, leaves: np.ndarray) -> None:
+    """Compute the sums of the ancestors of a node again, in the order of a pass over the whole tree."""
+    above = int(tree.parent[node])
+    while above >= 0:
+        below[above] = leaves[above] = 0.0
+        for child in reversed(_children(tree, above)):
+            below[above] += below[child]
+            leaves[above] += leaves[child]
+        above = int(tree.parent[above])
 
 
 def _reduced_error(replay: Replay, paths: Paths) -> list[PruningStep]:

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from io import StringIO
+from itertools import zip_longest
+from textwrap import wrap
 
 from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from treewright.show.trace.blocks import Block, Formula, Grid, NumberLine, Paragraph, Section, shown
+from treewright.show.trace.blocks import Block, Cell, Formula, Grid, NumberLine, Paragraph, Section, shown
 from treewright.show.trace.document import SOLUTION, Document
 
 WIDTH = 110
+
+# The space between two columns of a table, and the least width to which a column is wrapped.
+GAP = "  "
+LEAST_WIDTH = 8
 
 
 def write_text(document: Document, width: int = WIDTH) -> str:
@@ -35,7 +44,16 @@ def write_text(document: Document, width: int = WIDTH) -> str:
 
 
 def _line(console: Console, line: str) -> None:
-    console.print(Text(line))
+    if _is_plain(line):
+        wrapped = [line] if len(line) <= console.width else wrap(line, console.width, break_on_hyphens=False)
+        console.file.write("\n".join(wrapped) + "\n")
+    else:
+        console.print(Text(line))
+
+
+def _is_plain(text: str) -> bool:
+    """Whether a text is one line of letters that are each one cell wide."""
+    return text.isprintable() and cell_len(text) == len(text)
 
 
 def _write(console: Console, section: Section, *, blank: bool) -> None:
@@ -53,17 +71,61 @@ def _write_block(console: Console, block: Block, *, blank: bool) -> None:
         numbers, result = shown(block.numbers, blank=blank), shown(block.result, blank=blank)
         _line(console, f"  {block.name} = {block.general} = {numbers} = {result}")
     elif isinstance(block, Grid):
-        console.print(_table(block, blank=blank))
+        _write_grid(console, _filled(block, blank=blank))
     elif isinstance(block, NumberLine):
         return
 
 
-def _table(grid: Grid, *, blank: bool) -> Table:
+def _filled(grid: Grid, *, blank: bool) -> Grid:
+    """A table of plain text: figures as text or blank, and a star at the marked row."""
+    rows = [[shown(cell, blank=blank) for cell in row] for row in grid.rows]
+    if grid.marked is not None and not blank:
+        rows[grid.marked][0] = f"* {rows[grid.marked][0]}"
+    return replace(grid, rows=tuple(map(tuple, rows)))
+
+
+def _write_grid(console: Console, grid: Grid) -> None:
+    """Write a table in the layout of rich, which would take twenty times as long."""
+    lines = [grid.headers, *grid.rows]
+    if not all(_is_plain(str(cell)) for line in lines for cell in line):
+        console.print(_table(grid))
+        return
+    natural = [max(len(str(cell)) for cell in cells) for cells in zip(*lines, strict=True)]
+    widths = _widths_within(natural, console.width)
+    header, *rows = ("\n".join(_wrapped_row(line, widths, grid.right)) for line in lines)
+    rule = "\N{BOX DRAWINGS LIGHT HORIZONTAL}" * (sum(widths) + len(GAP) * (len(widths) - 1))
+    console.file.write("\n".join([header, rule, *rows]) + "\n")
+
+
+def _widths_within(widths: list[int], most: int) -> list[int]:
+    """The widths of columns, the widest of them made narrower until the table fits.
+
+    >>> _widths_within([5, 30, 40], 60)
+    [5, 25, 26]
+    """
+    found = list(widths)
+    while sum(found) + len(GAP) * (len(found) - 1) > most and max(found) > LEAST_WIDTH:
+        found[found.index(max(found))] -= 1
+    return found
+
+
+def _wrapped_row(cells: Sequence[Cell], widths: list[int], right: Collection[int]) -> Iterator[str]:
+    """The lines of a row whose cells are wrapped to these widths."""
+    parts = [
+        wrap(str(cell), max(width, 1), break_on_hyphens=False) if len(str(cell)) > width else [str(cell)]
+        for cell, width in zip(cells, widths, strict=True)
+    ]
+    for line in zip_longest(*parts, fillvalue=""):
+        aligned = zip(line, widths, strict=True)
+        yield GAP.join(
+            part.rjust(width) if place in right else part.ljust(width) for place, (part, width) in enumerate(aligned)
+        )
+
+
+def _table(grid: Grid) -> Table:
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
     for place, header in enumerate(grid.headers):
         table.add_column(header, justify="right" if place in grid.right else "left", overflow="fold")
-    for place, row in enumerate(grid.rows):
-        mark = "* " if place == grid.marked and not blank else ""
-        cells = [shown(cell, blank=blank) for cell in row]
-        table.add_row(*(Text(mark + cell if column == 0 else cell) for column, cell in enumerate(cells)))
+    for row in grid.rows:
+        table.add_row(*(Text(str(cell)) for cell in row))
     return table
