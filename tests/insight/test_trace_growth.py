@@ -201,14 +201,21 @@ def test_the_root_has_every_figure_of_the_lecture(
             assert one.gain_ratio == pytest.approx(figures["gain_ratio"], abs=1e-12)
 
 
-def test_the_name_of_the_day_has_the_figures_of_the_lecture_in_id3(lectures: Lectures) -> None:
+@pytest.mark.parametrize("learner", [ID3Classifier(), C45Classifier(min_samples_leaf=1)])
+def test_the_name_of_the_day_has_the_figures_of_the_lecture(lectures: Lectures, learner: Any) -> None:
     weather = datasets.load_weather(with_day=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        root = nodes_of(ID3Classifier().fit(weather.X, weather.y), weather.X, weather.y)[0]
+        root = nodes_of(learner.fit(weather.X, weather.y), weather.X, weather.y)[0]
     day = next(one for one in root.candidates if one.column == "day")
+    exact = lectures["weather"]["exact"]["attributes"]["day"]
     assert day.wins
-    assert day.gain == pytest.approx(lectures["weather"]["exact"]["attributes"]["day"]["information_gain"], abs=1e-12)
+    assert len(day.branches) == 14
+    assert day.gain == pytest.approx(exact["information_gain"], abs=1e-12)
+    assert day.impurity_after == pytest.approx(exact["entropy_after"], abs=1e-12)
+    if isinstance(learner, C45Classifier):
+        assert day.split_info == pytest.approx(exact["split_info"], abs=1e-12)
+        assert day.gain_ratio == pytest.approx(exact["gain_ratio"], abs=1e-12)
 
 
 def test_the_node_of_sunny_days_has_every_figure_of_the_lecture(lectures: Lectures) -> None:
