@@ -1,4 +1,4 @@
-"""Parameters of the learners: checked one by one, and turned into the recipe that growth reads."""
+"""Parameters of the learners: stored, checked one by one, and turned into the recipe that growth reads."""
 
 from __future__ import annotations
 
@@ -32,6 +32,20 @@ MOST_LEVELS = 16
 
 # The exhaustive search of a column's subsets rates this many at most.
 MOST_SUBSETS = 512
+
+
+def store_parameters(learner: Any, given: Mapping[str, Any]) -> None:
+    """Store the arguments of `__init__`, which are its `locals()`, as attributes in the order of its signature.
+
+    >>> class Learner:
+    ...     def __init__(self, *, max_depth=None, n_jobs=None):
+    ...         store_parameters(self, locals())
+    >>> vars(Learner(n_jobs=2))
+    {'max_depth': None, 'n_jobs': 2}
+    """
+    for name, value in given.items():
+        if name != "self":
+            setattr(learner, name, value)
 
 
 @dataclass(frozen=True)

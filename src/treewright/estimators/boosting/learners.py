@@ -65,6 +65,7 @@ from treewright.estimators.parameters import (
     is_whole,
     parameter_error,
     shows_progress,
+    store_parameters,
 )
 from treewright.estimators.random_state import draw_seed
 from treewright.estimators.single.magnitudes import largest_target, scale_of_target
@@ -131,6 +132,40 @@ class Boosting(TakesCallbacks, TableLearner):
     """Shared base of gradient boosting for classes and for numbers."""
 
     _by_column: ClassVar[bool] = False
+
+    loss: Any
+    n_estimators: int | str
+    learning_rate: float | str
+    growth: str
+    max_leaf_nodes: int
+    max_depth: int | None
+    min_samples_leaf: int | str
+    min_child_weight: float
+    l1_regularization: float
+    l2_regularization: float
+    min_split_gain: float
+    min_impurity_decrease: float
+    subsample: float | str
+    goss: Any
+    max_features: int | float | str | None
+    colsample_bytree: float
+    colsample_bylevel: float
+    monotonic_cst: Any
+    interaction_cst: Any
+    max_bins: int
+    validation_fraction: float | None
+    n_iter_no_change: int
+    tol: float
+    scoring: Any
+    eval_metric: Any
+    train_score: bool
+    init: Any
+    warm_start: bool
+    keep_on_interrupt: bool
+    random_state: Any
+    n_jobs: int | None
+    progress: bool | None
+    verbose: int | None
 
     # Files of earlier versions do not have these parameters.
     checkpoint: Any = None
@@ -794,45 +829,7 @@ class GradientBoostingClassifier(ClassPredictions, Boosting):
         progress: bool | None = None,
         verbose: int | None = None,
     ) -> None:
-        self.loss = loss
-        self.class_weight = class_weight
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.growth = growth
-        self.max_leaf_nodes = max_leaf_nodes
-        self.max_depth = max_depth
-        self.min_samples_leaf = min_samples_leaf
-        self.min_child_weight = min_child_weight
-        self.l1_regularization = l1_regularization
-        self.l2_regularization = l2_regularization
-        self.min_split_gain = min_split_gain
-        self.min_impurity_decrease = min_impurity_decrease
-        self.subsample = subsample
-        self.goss = goss
-        self.max_features = max_features
-        self.colsample_bytree = colsample_bytree
-        self.colsample_bylevel = colsample_bylevel
-        self.monotonic_cst = monotonic_cst
-        self.interaction_cst = interaction_cst
-        self.max_bins = max_bins
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.scoring = scoring
-        self.eval_metric = eval_metric
-        self.train_score = train_score
-        self.init = init
-        self.warm_start = warm_start
-        self.keep_on_interrupt = keep_on_interrupt
-        self.checkpoint = checkpoint
-        self.checkpoint_every = checkpoint_every
-        self.unseen = unseen
-        self.categorical_features = categorical_features
-        self.numeric_features = numeric_features
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.progress = progress
-        self.verbose = verbose
+        store_parameters(self, locals())
 
     def decision_function(self, X: Any) -> np.ndarray:
         """The scores that shares are made of: of two classes that of the second, else a column per class."""
@@ -973,46 +970,7 @@ class GradientBoostingRegressor(NumberPredictions, Boosting):
         progress: bool | None = None,
         verbose: int | None = None,
     ) -> None:
-        self.loss = loss
-        self.quantile = quantile
-        self.tweedie_power = tweedie_power
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.growth = growth
-        self.max_leaf_nodes = max_leaf_nodes
-        self.max_depth = max_depth
-        self.min_samples_leaf = min_samples_leaf
-        self.min_child_weight = min_child_weight
-        self.l1_regularization = l1_regularization
-        self.l2_regularization = l2_regularization
-        self.min_split_gain = min_split_gain
-        self.min_impurity_decrease = min_impurity_decrease
-        self.subsample = subsample
-        self.goss = goss
-        self.max_features = max_features
-        self.colsample_bytree = colsample_bytree
-        self.colsample_bylevel = colsample_bylevel
-        self.monotonic_cst = monotonic_cst
-        self.interaction_cst = interaction_cst
-        self.max_bins = max_bins
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.scoring = scoring
-        self.eval_metric = eval_metric
-        self.train_score = train_score
-        self.init = init
-        self.warm_start = warm_start
-        self.keep_on_interrupt = keep_on_interrupt
-        self.checkpoint = checkpoint
-        self.checkpoint_every = checkpoint_every
-        self.unseen = unseen
-        self.categorical_features = categorical_features
-        self.numeric_features = numeric_features
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.progress = progress
-        self.verbose = verbose
+        store_parameters(self, locals())
 
     @by_chunks
     def predict(self, X: Any) -> np.ndarray:

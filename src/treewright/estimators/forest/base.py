@@ -97,6 +97,28 @@ class ForestLearner(TakesCallbacks, CountedEnsemble, TableLearner):
     _counts_weights = False
     _offered_leaves: ClassVar[tuple[int, ...]]
 
+    n_estimators: int | str
+    criterion: str
+    categorical: str
+    max_features: int | float | str | None
+    bootstrap: bool
+    max_samples: int | float | None
+    max_depth: int | None
+    min_samples_split: int | float
+    min_samples_leaf: int | float | str
+    min_weight_fraction_leaf: float
+    min_split_gain: float
+    min_impurity_decrease: float
+    max_leaf_nodes: int | None
+    monotonic_cst: Any
+    max_bins: int
+    oob_score: Any
+    warm_start: bool
+    random_state: Any
+    n_jobs: int | None
+    progress: bool | None
+    verbose: int | None
+
     # Files of earlier versions do not have these parameters.
     checkpoint: Any = None
     checkpoint_every: int = 20
@@ -495,6 +517,8 @@ class ForestLearner(TakesCallbacks, CountedEnsemble, TableLearner):
 class ForestClassifier(ClassPredictions, ForestLearner):
     """Shared base of the forests for classes."""
 
+    voting: str
+
     _criteria: ClassVar[tuple[str, ...]] = CLASS_CRITERIA
     _tree_learner: ClassVar[type] = DecisionTreeClassifier
     _takes_several = True
@@ -539,6 +563,8 @@ class ForestClassifier(ClassPredictions, ForestLearner):
 
 class ForestRegressor(NumberPredictions, ForestLearner):
     """Shared base of the forests for numbers."""
+
+    quantiles: bool
 
     _criteria: ClassVar[tuple[str, ...]] = NUMBER_CRITERIA
     _tree_learner: ClassVar[type] = DecisionTreeRegressor

@@ -27,7 +27,15 @@ from treewright.estimators.meta.preparing import prepared
 from treewright.estimators.meta.routing import check_metadata, fit_router, route_to_member, take_metadata
 from treewright.estimators.missing_values import refuse_missing, refuse_unseen
 from treewright.estimators.parameter_docs import documented
-from treewright.estimators.parameters import check_progress, is_real, is_text, is_whole, parameter_error, shows_progress
+from treewright.estimators.parameters import (
+    check_progress,
+    is_real,
+    is_text,
+    is_whole,
+    parameter_error,
+    shows_progress,
+    store_parameters,
+)
 from treewright.estimators.random_state import open_random_state
 from treewright.estimators.single import DecisionTreeClassifier, DecisionTreeRegressor
 from treewright.estimators.single.base import TreeLearner, adopt, specification
@@ -421,11 +429,7 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
         random_state: Any = None,
         progress: bool | None = None,
     ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.random_state = random_state
-        self.progress = progress
+        store_parameters(self, locals())
 
     @by_chunks
     def predict(self, X: Any) -> np.ndarray:
@@ -570,12 +574,7 @@ class AdaBoostRegressor(RegressorMixin, AdaBoost):
         random_state: Any = None,
         progress: bool | None = None,
     ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.loss = loss
-        self.random_state = random_state
-        self.progress = progress
+        store_parameters(self, locals())
 
     @by_chunks
     def predict(self, X: Any) -> np.ndarray:

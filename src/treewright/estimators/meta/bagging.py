@@ -31,7 +31,14 @@ from treewright.estimators.forest.base import count_draws
 from treewright.estimators.meta.preparing import PreparedMember, prepared, takes_sparse, takes_weights
 from treewright.estimators.meta.routing import check_metadata, fit_router, route_to_member, take_metadata
 from treewright.estimators.parameter_docs import documented
-from treewright.estimators.parameters import check_progress, is_real, is_whole, parameter_error, shows_progress
+from treewright.estimators.parameters import (
+    check_progress,
+    is_real,
+    is_whole,
+    parameter_error,
+    shows_progress,
+    store_parameters,
+)
 from treewright.estimators.random_state import draw_seed
 from treewright.estimators.single.base import TreeLearner, adopt, specification
 from treewright.estimators.single.trees import DecisionTreeClassifier, DecisionTreeRegressor
@@ -489,21 +496,7 @@ class BaggingClassifier(ClassPredictions, BaggingLearner):
         progress: bool | None = None,
         verbose: int | None = None,
     ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.max_samples = max_samples
-        self.max_features = max_features
-        self.replace = replace
-        self.replace_features = replace_features
-        self.voting = voting
-        self.oob_score = oob_score
-        self.warm_start = warm_start
-        self.categorical_features = categorical_features
-        self.numeric_features = numeric_features
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.progress = progress
-        self.verbose = verbose
+        store_parameters(self, locals())
 
     def _check_parameters(self) -> Any:
         if not isinstance(self.voting, str) or self.voting not in ("soft", "hard"):
@@ -598,20 +591,7 @@ class BaggingRegressor(NumberPredictions, BaggingLearner):
         progress: bool | None = None,
         verbose: int | None = None,
     ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.max_samples = max_samples
-        self.max_features = max_features
-        self.replace = replace
-        self.replace_features = replace_features
-        self.oob_score = oob_score
-        self.warm_start = warm_start
-        self.categorical_features = categorical_features
-        self.numeric_features = numeric_features
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.progress = progress
-        self.verbose = verbose
+        store_parameters(self, locals())
 
     def _predict_member(self, member: Any, X: Any) -> np.ndarray:
         return np.asarray(member.predict(X), dtype=np.float64).reshape(-1, 1)
@@ -654,16 +634,7 @@ class RandomSubspaceClassifier(BaggingClassifier):
         progress: bool | None = None,
         verbose: int | None = None,
     ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.max_features = max_features
-        self.voting = voting
-        self.categorical_features = categorical_features
-        self.numeric_features = numeric_features
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.progress = progress
-        self.verbose = verbose
+        store_parameters(self, locals())
 
 
 @documented("meta", "bagging", "subspace", "numbers")
@@ -693,12 +664,4 @@ class RandomSubspaceRegressor(BaggingRegressor):
         progress: bool | None = None,
         verbose: int | None = None,
     ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.max_features = max_features
-        self.categorical_features = categorical_features
-        self.numeric_features = numeric_features
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.progress = progress
-        self.verbose = verbose
+        store_parameters(self, locals())

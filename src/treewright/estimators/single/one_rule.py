@@ -19,7 +19,7 @@ from treewright.engines.missing_values import (
 from treewright.estimators.base import Training
 from treewright.estimators.missing_values import impute, refuse_missing
 from treewright.estimators.parameter_docs import documented
-from treewright.estimators.parameters import check_min_bucket
+from treewright.estimators.parameters import check_min_bucket, store_parameters
 from treewright.estimators.single.base import TreeClassifier
 from treewright.estimators.single.specification import TreeSpec
 from treewright.tree import SplitKind, Tree
@@ -70,12 +70,7 @@ class OneRClassifier(TreeClassifier):
         categorical_features: Any = None,
         numeric_features: Any = None,
     ) -> None:
-        self.min_bucket = min_bucket
-        self.missing = missing
-        self.unseen = unseen
-        self.class_weight = class_weight
-        self.categorical_features = categorical_features
-        self.numeric_features = numeric_features
+        store_parameters(self, locals())
 
     def _specification(self, seed: int | None = None) -> OneRuleSpec:
         spec = super()._specification(seed)
