@@ -61,7 +61,7 @@ class Plan:
     quinlan : bool, default=False
         Whether to choose splits by all of C4.5's rules.
     oblivious : bool, default=False
-        Whether all nodes of a level ask the same question.
+        Whether all nodes of a level have the same split.
     textbook : bool, default=False
         Whether splits of many categories are rated as in textbooks, including the gain that categories have by chance.
 

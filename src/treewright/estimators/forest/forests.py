@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from treewright.estimators.forest.base import ForestClassifier, ForestRegressor
+from treewright.estimators.forest.tasks import ForestClassifier, ForestRegressor
 from treewright.estimators.parameter_docs import documented
 from treewright.estimators.parameters import store_parameters
 

@@ -235,7 +235,7 @@ class TreeLearner(TableLearner):
     def _pruning(self) -> Pruning | None:
         if self.prune is None:
             return self._pruning_by_impurity()
-        from treewright.estimators.single.pruning import check_pruning
+        from treewright.estimators.single.pruned_growth import check_pruning
 
         pruning = Pruning(
             self.prune, self.ccp_alpha, self.validation_fraction, self.confidence, self.variant, self.subtree_raising

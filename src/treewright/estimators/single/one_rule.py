@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from treewright.engines.missing_values import (
     STRATEGIES,
@@ -17,9 +17,6 @@ from treewright.estimators.single.one_rule_search import best_rule
 from treewright.estimators.single.one_rule_tree import build_tree
 from treewright.estimators.single.specification import TreeSpec
 from treewright.tree import Tree
-
-if TYPE_CHECKING:
-    pass
 
 
 @documented("single", "oner", "classes")
