@@ -47,10 +47,7 @@ def build_tree(training: Training, rule: OneRule, unseen: str) -> Tree:
         rows = np.array([in_branch[lo:hi].sum() for lo, hi in spans])
     weight = distribution.sum(axis=1)
     wrong = wrong_weight(known if rule.strategy.leaves_out else distribution)
-    gained = np.zeros(n_nodes)
-    for node in np.flatnonzero(is_inner):
-        children = slice(first_child[node], first_child[node] + n_children[node])
-        gained[node] = max(wrong[node] - wrong[children].sum(), 0.0)
+    saved = _saved_errors(wrong, first_child, n_children)
     has_weight = weight > 0.0
     kind = SplitKind.MULTIWAY if is_multiway else SplitKind.THRESHOLD
     return Tree(
@@ -69,11 +66,20 @@ def build_tree(training: Training, rule: OneRule, unseen: str) -> Tree:
         weight=weight,
         rows=rows,
         impurity=np.divide(wrong_weight(distribution), weight, out=np.zeros(n_nodes), where=has_weight),
-        gain=np.divide(gained, weight, out=np.zeros(n_nodes), where=has_weight),
+        gain=np.divide(saved, weight, out=np.zeros(n_nodes), where=has_weight),
         distribution=distribution,
         unseen=unseen,
         surrogates=surrogates,
     )
+
+
+def _saved_errors(wrong: np.ndarray, first_child: list[int], n_children: np.ndarray) -> np.ndarray:
+    """The weight of the errors that the split of each node saves; 0 for leaves."""
+    saved = np.zeros(len(wrong))
+    for node in np.flatnonzero(n_children):
+        children = slice(first_child[node], first_child[node] + n_children[node])
+        saved[node] = max(wrong[node] - wrong[children].sum(), 0.0)
+    return saved
 
 
 def _route_missing(
