@@ -1,4 +1,4 @@
-"""What shapes the trees of gradient boosting, and how its rounds are judged."""
+"""What shapes the trees of gradient boosting, and how its rounds are validated."""
 
 from __future__ import annotations
 
@@ -258,7 +258,7 @@ def test_given_rows_stop_boosting_at_their_least_loss(learner):
         np.testing.assert_allclose(losses, model.validation_loss_[:best], rtol=1e-9)
 
 
-def test_a_share_held_back_chooses_the_rounds_and_all_rows_are_learned_from():
+def test_a_validation_fraction_chooses_the_rounds_and_all_rows_are_learned_from():
     X, y = scikit.load_diabetes(return_X_y=True)
     model = GradientBoostingRegressor(n_estimators=300, validation_fraction=0.25, subsample=1.0, random_state=0).fit(
         X, y
@@ -530,7 +530,7 @@ def test_monotone_columns_may_be_named_by_position():
         GradientBoostingRegressor(monotonic_cst={2: 1}).fit(X, y)
 
 
-def test_rounds_added_later_stay_only_if_they_help_the_rows_held_back():
+def test_rounds_added_later_stay_only_if_they_help_the_validation_set():
     X, y = scikit.load_diabetes(return_X_y=True)
     plain = {"growth": "best", "subsample": 1.0, "max_features": 1.0, "min_samples_leaf": 3}
     model = GradientBoostingRegressor(n_estimators=300, warm_start=True, n_iter_no_change=10, random_state=0, **plain)
