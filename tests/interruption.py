@@ -13,7 +13,7 @@ from treewright.runtime import progress
 
 
 class InterruptingScreen(io.StringIO):
-    """Presses Ctrl-C as soon as it is told certain words."""
+    """Presses Ctrl-C as soon as it reads certain words."""
 
     def __init__(self, words: str) -> None:
         super().__init__()

@@ -47,12 +47,8 @@ if TYPE_CHECKING:
         RandomTreeClassifier,
         RandomTreeRegressor,
     )
-    from treewright.estimators.single.pruning import (
-        complexity_table,
-        cost_complexity_path,
-        cross_validate_ccp_alpha,
-        prune,
-    )
+    from treewright.estimators.single.ccp_validation import cross_validate_ccp_alpha
+    from treewright.estimators.single.pruning import complexity_table, cost_complexity_path, prune
     from treewright.insight.columns import summarise_columns
     from treewright.insight.counterfactual import Counterfactual, counterfactual
     from treewright.insight.cross_validation import cross_validate_score
@@ -189,7 +185,7 @@ _MODULES = {
     "complexity_table": "treewright.estimators.single.pruning",
     "cost_complexity_path": "treewright.estimators.single.pruning",
     "counterfactual": "treewright.insight.counterfactual",
-    "cross_validate_ccp_alpha": "treewright.estimators.single.pruning",
+    "cross_validate_ccp_alpha": "treewright.estimators.single.ccp_validation",
     "cross_validate_score": "treewright.insight.cross_validation",
     "ModelFileError": "treewright.ship",
     "describe_file": "treewright.ship",

@@ -22,8 +22,8 @@ NOT_APPLICABLE = {
         ["check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"],
         (
             ("CARTClassifier", "CARTRegressor"),
-            "they choose their size by cross-validation, which deals rows to folds: copies of a repeated row are "
-            "judged by trees grown from the others, a row with a weight is not",
+            "they choose their size by cross-validation, which assigns rows to folds: copies of a repeated row are "
+            "validated by trees grown from the others, a row with a weight is not",
         ),
     ),
 }

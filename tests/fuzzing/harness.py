@@ -43,7 +43,7 @@ def run_cases(case: Callable[[random.Random], str], first: int, count: int) -> d
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     _limit_space()
     outcomes: collections.Counter[str] = collections.Counter()
-    failed, told = [], time.monotonic()
+    failed, last_report = [], time.monotonic()
     # A crash leaves this file, with the number of its case.
     current = Path(tempfile.gettempdir()) / f"treewright-fuzzing-{os.getpid()}"
     for number in range(first, first + count):
@@ -56,8 +56,8 @@ def run_cases(case: Callable[[random.Random], str], first: int, count: int) -> d
             print(f"case {number} failed:\n{traceback.format_exc(limit=-6)[-3000:]}", flush=True)
             if len(failed) >= 20:
                 break
-        if time.monotonic() - told > 10.0:
-            told = time.monotonic()
+        if time.monotonic() - last_report > 10.0:
+            last_report = time.monotonic()
             print(f"{number - first + 1} of {count}: {dict(outcomes)}, failed {failed}", file=sys.stderr, flush=True)
     faulthandler.cancel_dump_traceback_later()
     current.unlink(missing_ok=True)

@@ -270,7 +270,7 @@ def test_a_mistake_of_the_user_is_the_error_of_the_local_learner(three_workers: 
 
 
 def test_progress_reaches_the_client(three_workers: Client, monkeypatch: Any) -> None:
-    from treewright.estimators.boosting import learners
+    from treewright.estimators.boosting import fitting
     from treewright.scale import cluster as on_workers
 
     steps: list[int] = []
@@ -280,7 +280,7 @@ def test_progress_reaches_the_client(three_workers: Client, monkeypatch: Any) ->
         yield lambda n_steps=1, note="": steps.append(n_steps)
 
     monkeypatch.setattr(on_workers, "TIME_BETWEEN_REPORTS", 0.0)
-    monkeypatch.setattr(learners, "follow", follow)
+    monkeypatch.setattr(fitting, "follow", follow)
     table = partition(FRAME[["x", "z", "number"]], UNEVEN)
     on_dask.GradientBoostingRegressor(n_estimators=30, client=three_workers).fit(table, "number")
     assert 0 < sum(steps) <= 30

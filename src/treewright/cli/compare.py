@@ -12,7 +12,8 @@ import typer
 from treewright.cli import options
 from treewright.cli.errors import UserError, as_user_errors, choose
 from treewright.cli.fit import open_fit
-from treewright.cli.tables import as_given, takes_reading, title_of
+from treewright.cli.option_groups import columns, takes
+from treewright.cli.tables import as_given, reading, title_of
 
 if TYPE_CHECKING:
     from treewright.cli.analysis import FitOptions, PreparedFit
@@ -51,16 +52,12 @@ class Compared:
         }
 
 
-@takes_reading
+@takes(columns, reading)
 def compare(
     *,
     table: options.TableArgument,
     target: options.TargetOption = None,
-    task: options.TaskOption = None,
-    categorical: options.CategoricalOption = None,
-    numeric: options.NumericOption = None,
-    ignore: options.IgnoreOption = None,
-    drop_missing_target: options.DropMissingTargetOption = False,
+    columns: dict[str, Any],
     models: Annotated[
         str | None,
         typer.Option(metavar="A,B", help="The models to compare; by default all.", rich_help_panel=options.MODEL),
@@ -79,7 +76,7 @@ def compare(
     if plot is not None:
         _require_matplotlib()
     unused = dict.fromkeys(("model", "trees", "max_depth", "min_leaf", "criterion", "prune", "missing"))
-    frame, given = open_fit({**locals(), **unused})
+    frame, given = open_fit({**locals(), **columns, **unused})
     prepared, compared = _compare(frame, given, names)
     compared.sort(key=lambda one: -one.rank)
     if plot is not None:

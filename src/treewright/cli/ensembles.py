@@ -52,7 +52,7 @@ def rounds_sentence(fitted: Any) -> str:
     forests = getattr(fitted, "forests_", None)
     if forests is None:
         return ""
-    from treewright.estimators.boosting.learners import MOST_ROUNDS
+    from treewright.estimators.boosting.fitting import MOST_ROUNDS
 
     n_rounds = len(forests[0])
     rounds = "1 round" if n_rounds == 1 else f"{n_rounds} rounds"

@@ -6,11 +6,12 @@ from typing import Any
 
 from treewright.cli import options
 from treewright.cli.errors import as_user_errors
+from treewright.cli.option_groups import takes
 from treewright.cli.saved_models import ModelArgument, open_model, open_rows_with_target
-from treewright.cli.tables import takes_reading
+from treewright.cli.tables import reading
 
 
-@takes_reading
+@takes(reading)
 def evaluate(
     *,
     model: ModelArgument,

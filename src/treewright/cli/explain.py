@@ -9,14 +9,15 @@ import typer
 from treewright.cli import options
 from treewright.cli.errors import UserError, as_user_errors
 from treewright.cli.fit import open_fit
+from treewright.cli.option_groups import columns, growth, takes
 from treewright.cli.saved_models import name_of_target, open_rows, take_model
-from treewright.cli.tables import as_given, takes_reading, title_of
+from treewright.cli.tables import as_given, reading, title_of
 
 if TYPE_CHECKING:
     from treewright.show.explanation import RowExplanation
 
 
-@takes_reading
+@takes(columns, growth, reading)
 def explain(
     *,
     table: options.ModelOrTableArgument,
@@ -24,26 +25,18 @@ def explain(
     row: Annotated[
         int, typer.Option(min=0, help="The row to explain; the first is 0.", rich_help_panel=options.OUTPUT)
     ] = 0,
-    task: options.TaskOption = None,
-    categorical: options.CategoricalOption = None,
-    numeric: options.NumericOption = None,
-    ignore: options.IgnoreOption = None,
-    drop_missing_target: options.DropMissingTargetOption = False,
+    columns: dict[str, Any],
     model: options.ModelOption = None,
-    trees: options.TreesOption = None,
-    max_depth: options.MaxDepthOption = None,
-    min_leaf: options.MinLeafOption = None,
-    criterion: options.CriterionOption = None,
-    prune: options.PruneOption = None,
-    missing: options.MissingOption = None,
+    growth: dict[str, Any],
     seed: options.SeedOption = 0,
     json: options.JsonOption = False,
     reading: dict[str, Any],
 ) -> None:
     """Explain the prediction of a model file, or of a model fitted to the table, for one row of the table."""
-    fitted, tables = take_model(table, locals())
+    chosen = {**locals(), **columns, **growth}
+    fitted, tables = take_model(table, chosen)
     if fitted is None:
-        frame, given = open_fit(locals())
+        frame, given = open_fit(chosen)
         (found, truth), name = _explain(frame, given, row), given.target
     else:
         (found, truth), name = _explain_fitted(fitted, tables, reading, target, row)

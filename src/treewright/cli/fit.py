@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from treewright.cli import options
 from treewright.cli.errors import UserError, as_user_errors, choose, print_message
-from treewright.cli.tables import as_given, open_table, takes_reading, title_of
+from treewright.cli.option_groups import columns, growth, takes
+from treewright.cli.tables import as_given, open_table, reading, title_of
 from treewright.insight.task import Task
 
 if TYPE_CHECKING:
@@ -20,23 +21,14 @@ if TYPE_CHECKING:
     from treewright.tree import Tree
 
 
-@takes_reading
+@takes(columns, growth, reading)
 def fit(
     *,
     table: options.TableArgument,
     target: options.TargetOption = None,
-    task: options.TaskOption = None,
-    categorical: options.CategoricalOption = None,
-    numeric: options.NumericOption = None,
-    ignore: options.IgnoreOption = None,
-    drop_missing_target: options.DropMissingTargetOption = False,
+    columns: dict[str, Any],
     model: options.ModelOption = None,
-    trees: options.TreesOption = None,
-    max_depth: options.MaxDepthOption = None,
-    min_leaf: options.MinLeafOption = None,
-    criterion: options.CriterionOption = None,
-    prune: options.PruneOption = None,
-    missing: options.MissingOption = None,
+    growth: dict[str, Any],
     folds: options.FoldsOption = None,
     seed: options.SeedOption = 0,
     rules: options.RulesOption = False,
@@ -50,12 +42,13 @@ def fit(
     reading: dict[str, Any],
 ) -> None:
     """Fit a model to a table; print the kind of each column, the score of the model, and the model."""
+    chosen = {**locals(), **columns, **growth}
     if low_memory or dask is not None:
         from treewright.cli.large import fit_large
 
-        fit_large(locals())
+        fit_large(chosen)
         return
-    frame, given = open_fit(locals())
+    frame, given = open_fit(chosen)
     from treewright.cli.analysis import prepare
 
     prepared = prepare(frame, given)

@@ -10,30 +10,22 @@ import typer
 from treewright.cli import options
 from treewright.cli.errors import UserError, as_user_errors
 from treewright.cli.fit import open_fit
+from treewright.cli.option_groups import columns, growth, takes
 from treewright.cli.saved_models import open_rows, open_rows_with_target, take_model
-from treewright.cli.tables import takes_reading
+from treewright.cli.tables import reading
 
 if TYPE_CHECKING:
     from treewright.show.picture import TreePicture
 
 
-@takes_reading
+@takes(columns, growth, reading)
 def plot(
     *,
     table: options.ModelOrTableArgument,
     target: options.TargetOption = None,
-    task: options.TaskOption = None,
-    categorical: options.CategoricalOption = None,
-    numeric: options.NumericOption = None,
-    ignore: options.IgnoreOption = None,
-    drop_missing_target: options.DropMissingTargetOption = False,
+    columns: dict[str, Any],
     model: options.ModelOption = None,
-    trees: options.TreesOption = None,
-    max_depth: options.MaxDepthOption = None,
-    min_leaf: options.MinLeafOption = None,
-    criterion: options.CriterionOption = None,
-    prune: options.PruneOption = None,
-    missing: options.MissingOption = None,
+    growth: dict[str, Any],
     seed: options.SeedOption = 0,
     out: Annotated[
         Path,
@@ -67,12 +59,13 @@ def plot(
 
     if out.suffix.lower() not in SUFFIXES:
         raise UserError(f"--out {out} has no suffix of a picture; give one of {', '.join(SUFFIXES)}")
-    fitted, tables = take_model(table, locals())
+    chosen = {**locals(), **columns, **growth}
+    fitted, tables = take_model(table, chosen)
     shown = {"tree": tree, "row": row, "max_depth": max_depth_shown}
     if fitted is not None:
         _write(_draw_fitted(fitted, tables, reading, target, shown, histograms=histograms), out)
         return
-    frame, given = open_fit(locals())
+    frame, given = open_fit(chosen)
     _write(_draw(frame, given, shown, histograms=histograms), out)
 
 

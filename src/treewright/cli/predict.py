@@ -13,11 +13,12 @@ import typer
 
 from treewright.cli import options
 from treewright.cli.errors import UserError, as_user_errors
+from treewright.cli.option_groups import takes
 from treewright.cli.saved_models import ModelArgument, open_model, open_rows
-from treewright.cli.tables import as_given, takes_reading
+from treewright.cli.tables import as_given, reading
 
 
-@takes_reading
+@takes(reading)
 def predict(
     *,
     model: ModelArgument,

@@ -9,11 +9,12 @@ import typer
 
 from treewright.cli import options
 from treewright.cli.errors import UserError, as_user_errors, print_message
+from treewright.cli.option_groups import takes
 from treewright.cli.saved_models import ModelArgument, open_model, open_rows_with_target
-from treewright.cli.tables import takes_reading
+from treewright.cli.tables import reading
 
 
-@takes_reading
+@takes(reading)
 def prune(
     *,
     model: ModelArgument,

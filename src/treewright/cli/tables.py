@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
-from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -27,7 +25,7 @@ class DateOrder(StrEnum):
     MONTH_FIRST = "month-first"
 
 
-def _reading(
+def reading(
     *,
     sep: Annotated[
         str | None,
@@ -61,22 +59,6 @@ def _reading(
         "na_values": na or (),
         "sheet": sheet,
     }
-
-
-def takes_reading(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options about reading to a command, which gets them as its argument `reading`."""
-    own = inspect.signature(command, eval_str=True).parameters
-    added = inspect.signature(_reading, eval_str=True).parameters
-
-    @wraps(command)
-    def run(**given: Any) -> None:
-        reading = _reading(**{name: given.pop(name) for name in added})
-        command(**given, reading=reading)
-
-    parameters = [*(one for one in own.values() if one.name != "reading"), *added.values()]
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {one.name: one.annotation for one in parameters}
-    return run
 
 
 def open_table(

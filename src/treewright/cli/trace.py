@@ -11,8 +11,9 @@ import typer
 from treewright.cli import options
 from treewright.cli.errors import UserError, as_user_errors
 from treewright.cli.fit import open_fit
+from treewright.cli.option_groups import columns, growth, takes
 from treewright.cli.saved_models import open_rows_with_target, take_model
-from treewright.cli.tables import takes_reading
+from treewright.cli.tables import reading
 
 if TYPE_CHECKING:
     from treewright.show.trace import Trace
@@ -35,16 +36,12 @@ class NotationName(StrEnum):
     BREIMAN = "breiman"
 
 
-@takes_reading
+@takes(columns, growth, reading)
 def trace(
     *,
     table: options.ModelOrTableArgument,
     target: options.TargetOption = None,
-    task: options.TaskOption = None,
-    categorical: options.CategoricalOption = None,
-    numeric: options.NumericOption = None,
-    ignore: options.IgnoreOption = None,
-    drop_missing_target: options.DropMissingTargetOption = False,
+    columns: dict[str, Any],
     model: Annotated[
         str | None,
         typer.Option(
@@ -55,12 +52,7 @@ def trace(
             rich_help_panel=options.MODEL,
         ),
     ] = None,
-    trees: options.TreesOption = None,
-    max_depth: options.MaxDepthOption = None,
-    min_leaf: options.MinLeafOption = None,
-    criterion: options.CriterionOption = None,
-    prune: options.PruneOption = None,
-    missing: options.MissingOption = None,
+    growth: dict[str, Any],
     seed: options.SeedOption = 0,
     row: Annotated[
         int | None,
@@ -95,7 +87,8 @@ def trace(
     reading: dict[str, Any],
 ) -> None:
     """Replay a model file, or a model fitted to the table: every impurity, gain and threshold behind its splits."""
-    fitted, tables = take_model(table, locals())
+    chosen = {**locals(), **columns, **growth}
+    fitted, tables = take_model(table, chosen)
     shown = {
         "row": row,
         "notation": str(notation),
@@ -104,7 +97,7 @@ def trace(
         "max_depth": max_depth_shown,
     }
     if fitted is None:
-        worked = _trace(*open_fit(locals()), shown)
+        worked = _trace(*open_fit(chosen), shown)
     else:
         worked = _trace_fitted(fitted, tables, reading, target, shown)
     _write(_in_form(worked, Form.JSON if json else form, to_file=out is not None), out)

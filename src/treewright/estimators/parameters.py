@@ -1,4 +1,4 @@
-"""Parameters of the learners: checked one by one, and turned into the recipe that growth reads."""
+"""Parameters of the learners: stored, checked one by one, and turned into the recipe that growth reads."""
 
 from __future__ import annotations
 
@@ -34,6 +34,20 @@ MOST_LEVELS = 16
 MOST_SUBSETS = 512
 
 
+def store_parameters(learner: Any, given: Mapping[str, Any]) -> None:
+    """Store the arguments of `__init__`, which are its `locals()`, as attributes in the order of its signature.
+
+    >>> class Learner:
+    ...     def __init__(self, *, max_depth=None, n_jobs=None):
+    ...         store_parameters(self, locals())
+    >>> vars(Learner(n_jobs=2))
+    {'max_depth': None, 'n_jobs': 2}
+    """
+    for name, value in given.items():
+        if name != "self":
+            setattr(learner, name, value)
+
+
 @dataclass(frozen=True)
 class Plan:
     """How to grow a tree: every choice checked, shares of rows and columns still to be resolved.
@@ -47,7 +61,7 @@ class Plan:
     quinlan : bool, default=False
         Whether to choose splits by all of C4.5's rules.
     oblivious : bool, default=False
-        Whether all nodes of a level ask the same question.
+        Whether all nodes of a level have the same split.
     textbook : bool, default=False
         Whether splits of many categories are rated as in textbooks, including the gain that categories have by chance.
 

@@ -21,8 +21,8 @@ _VALUES = {
     "Bagging": "treewright.engines.forest.engine",
     "Shape": "treewright.estimators.forest.growth",
     "BoostShape": "treewright.estimators.boosting.shapes",
-    "Draws": "treewright.estimators.meta.bagging",
-    "Stage": "treewright.estimators.meta.adaboost",
+    "Draws": "treewright.estimators.meta.bagging_data",
+    "Stage": "treewright.estimators.meta.adaboost_stages",
     "Posterior": "treewright.estimators.meta.averaging",
 }
 
@@ -45,7 +45,7 @@ _OBJECTS = {
     ),
     "OwnClasses": "treewright.estimators.boosting.own_classes",
     "OwnFunction": "treewright.engines.boosting.own_loss",
-    "StageList": "treewright.estimators.meta.adaboost",
+    "StageList": "treewright.estimators.meta.adaboost_stages",
     "Deal": "treewright.estimators.meta.combining",
     "NamedVotes": "treewright.estimators.meta.voting",
     "NamedStack": "treewright.estimators.meta.stacking",

@@ -1,4 +1,4 @@
-"""What shapes the trees of gradient boosting, and how its rounds are judged."""
+"""What shapes the trees of gradient boosting, and how its rounds are validated."""
 
 from __future__ import annotations
 
@@ -23,8 +23,11 @@ from treewright.engines.boosting import engine as boost_engine
 from treewright.engines.boosting.engine import Booster, BoostRecipe
 from treewright.engines.packed import predict as packed_predict
 from treewright.engines.packed.walk import BYTE_MASK, COLUMN_MASK, COLUMN_SHIFT, CUT_SHIFT, MOVED_UP
-from treewright.estimators.boosting import rounds
 from treewright.estimators.boosting.options import read_interaction_cst
+from treewright.estimators.boosting.rounds import leaves_in
+from treewright.estimators.boosting.rows import Rows
+from treewright.estimators.boosting.sampling import draw_by_gradient
+from treewright.estimators.boosting.validation_splits import validation_splits
 from treewright.runtime.forms import choose_compiled_form
 from treewright.runtime.interrupts import defer_interrupts
 from treewright.table.column import Column, Kind
@@ -173,7 +176,7 @@ def test_every_leaf_has_as_many_rows_as_asked_for():
     tree, booster = grow_one(X, g, h, BoostRecipe(max_leaf_nodes=200, min_samples_leaf=60))
     assert tree.leaf_rows.min() >= 60
     assert tree.leaf_rows.sum() == 50_000
-    leaves = rounds.leaves_in(tree, booster.codes_by_row)
+    leaves = leaves_in(tree, booster.codes_by_row)
     for leaf, value in enumerate(tree.leaf_value):
         rows = leaves == leaf
         assert rows.sum() == tree.leaf_rows[leaf]
@@ -255,7 +258,7 @@ def test_given_rows_stop_boosting_at_their_least_loss(learner):
         np.testing.assert_allclose(losses, model.validation_loss_[:best], rtol=1e-9)
 
 
-def test_a_share_held_back_chooses_the_rounds_and_all_rows_are_learned_from():
+def test_a_validation_fraction_chooses_the_rounds_and_all_rows_are_learned_from():
     X, y = scikit.load_diabetes(return_X_y=True)
     model = GradientBoostingRegressor(n_estimators=300, validation_fraction=0.25, subsample=1.0, random_state=0).fit(
         X, y
@@ -264,12 +267,12 @@ def test_a_share_held_back_chooses_the_rounds_and_all_rows_are_learned_from():
     assert model.forests_[0].leaf_rows[: model.forests_[0].leaf_start[1]].sum() == len(y)
 
 
-def test_rows_held_back_come_from_all_of_the_target():
+def test_validation_rows_come_from_all_of_the_target():
     plan = type("Plan", (), {"seed": 3})
-    rows = rounds.Rows(np.zeros((1, 100), np.uint8), np.repeat([0.0, 1.0], [90, 10]), np.ones(100))
-    for kept, held in rounds.validation_splits(plan, rows, None):
-        assert rows.targets[held].sum() == 2.0
-        assert sorted([*kept, *held]) == list(range(100))
+    rows = Rows(np.zeros((1, 100), np.uint8), np.repeat([0.0, 1.0], [90, 10]), np.ones(100))
+    for kept, held_out in validation_splits(plan, rows, None):
+        assert rows.targets[held_out].sum() == 2.0
+        assert sorted([*kept, *held_out]) == list(range(100))
 
 
 @pytest.mark.parametrize("learner", BOTH)
@@ -527,7 +530,7 @@ def test_monotone_columns_may_be_named_by_position():
         GradientBoostingRegressor(monotonic_cst={2: 1}).fit(X, y)
 
 
-def test_rounds_added_later_stay_only_if_they_help_the_rows_held_back():
+def test_rounds_added_later_stay_only_if_they_help_the_validation_set():
     X, y = scikit.load_diabetes(return_X_y=True)
     plain = {"growth": "best", "subsample": 1.0, "max_features": 1.0, "min_samples_leaf": 3}
     model = GradientBoostingRegressor(n_estimators=300, warm_start=True, n_iter_no_change=10, random_state=0, **plain)
@@ -683,7 +686,7 @@ def test_a_loss_of_ones_own_sees_all_rows_with_any_number_of_threads(monkeypatch
 
 
 def test_scores_to_begin_with_stay_in_order_when_rows_are_taken():
-    rows = rounds.Rows(np.zeros((2, 9), np.uint8), np.zeros(9), np.ones(9), np.arange(27.0).reshape(3, 9))
+    rows = Rows(np.zeros((2, 9), np.uint8), np.zeros(9), np.ones(9), np.arange(27.0).reshape(3, 9))
     taken = rows.take(np.array([1, 4, 7])).start
     assert taken.flags.c_contiguous
     np.testing.assert_array_equal(taken, [[1.0, 4.0, 7.0], [10.0, 13.0, 16.0], [19.0, 22.0, 25.0]])
@@ -691,7 +694,7 @@ def test_scores_to_begin_with_stay_in_order_when_rows_are_taken():
 
 def test_rows_of_equal_gradients_are_drawn_at_random():
     random = np.random.default_rng(0)
-    draws = [rounds.draw_by_gradient(random, np.ones((1, 1000)), np.ones((1, 1000)), 0.2, 0.1) for _ in range(30)]
+    draws = [draw_by_gradient(random, np.ones((1, 1000)), np.ones((1, 1000)), 0.2, 0.1) for _ in range(30)]
     often = np.bincount(np.concatenate(draws), minlength=1000)
     assert often.max() < 25
     assert np.count_nonzero(often) > 990

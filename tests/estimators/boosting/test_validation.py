@@ -13,7 +13,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from treewright import GradientBoostingClassifier, GradientBoostingRegressor
-from treewright.estimators.boosting.rounds import Rows, hold_out, spread_rows
+from treewright.estimators.boosting.rows import Rows
+from treewright.estimators.boosting.validation_splits import hold_out, spread_rows
 
 
 def noisy(n_classes: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -138,7 +139,7 @@ def whole_numbers(n_rows: int = 800) -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_a_large_table_keeps_the_trees_of_its_validation(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("treewright.estimators.boosting.learners.MOST_ROWS_TO_REFIT", 500)
+    monkeypatch.setattr("treewright.estimators.boosting.fitting.MOST_ROWS_TO_REFIT", 500)
     X, y = whole_numbers()
     split = []
 
@@ -146,7 +147,7 @@ def test_a_large_table_keeps_the_trees_of_its_validation(monkeypatch: pytest.Mon
         split.append(spread_rows(plan, rows, 40))
         return rows.split(*split[0])
 
-    monkeypatch.setattr("treewright.estimators.boosting.learners.hold_out", hold_out)
+    monkeypatch.setattr("treewright.estimators.boosting.fitting.hold_out", hold_out)
     model = GradientBoostingClassifier(random_state=0).fit(X, y)
     (kept, held_out) = split[0]
     shape = model.shape_
@@ -176,6 +177,6 @@ def test_a_large_table_holds_out_a_twentieth_with_the_same_classes() -> None:
 def test_what_the_user_asks_for_is_not_replaced(monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]) -> None:
     X, y = whole_numbers()
     usual = GradientBoostingClassifier(random_state=0, **options).fit(X, y)
-    monkeypatch.setattr("treewright.estimators.boosting.learners.MOST_ROWS_TO_REFIT", 500)
+    monkeypatch.setattr("treewright.estimators.boosting.fitting.MOST_ROWS_TO_REFIT", 500)
     large = GradientBoostingClassifier(random_state=0, **options).fit(X, y)
     np.testing.assert_array_equal(usual.predict_proba(X), large.predict_proba(X))

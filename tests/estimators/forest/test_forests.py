@@ -16,6 +16,7 @@ from sklearn import datasets as scikit
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from expected_failures import weight_equivalence
 from interruption import printed_by
 from one_way import assert_first_column_moves_answers_one_way
 from sample_tables import answers, mixed_table, target_of
@@ -501,8 +502,7 @@ CHANCE = "a forest draws rows by their number, so a row of weight 2 is not drawn
 
 
 def not_applicable(model: Any) -> dict[str, str]:
-    checks = ["check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"]
-    return dict.fromkeys(checks, CHANCE) if model.bootstrap else {}
+    return weight_equivalence(CHANCE) if model.bootstrap else {}
 
 
 @pytest.mark.slow

@@ -19,6 +19,7 @@ from sklearn.tree import DecisionTreeClassifier as TheirClassifier
 from sklearn.tree import DecisionTreeRegressor as TheirRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from expected_failures import weight_equivalence
 from sample_tables import NEW_COLOURS_AND_SIZES as NEW
 from sample_tables import colours_and_sizes
 from table_forms import WITH_NAMES
@@ -292,12 +293,7 @@ def test_the_same_seed_gives_the_same_model() -> None:
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(models[0])).predict(X), models[0].predict(X))
 
 
-NOT_APPLICABLE = {
-    "AdaBoostRegressor": dict.fromkeys(
-        ["check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"],
-        "rows are drawn by weight: other rows, other draws",
-    )
-}
+NOT_APPLICABLE = {"AdaBoostRegressor": weight_equivalence("rows are drawn by weight: other rows, other draws")}
 
 
 @pytest.mark.slow

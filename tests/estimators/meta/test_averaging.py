@@ -18,6 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from expected_failures import FOLDS, NO_WEIGHTS
 from sample_tables import NEW_COLOURS_AND_SIZES as NEW
 from sample_tables import colours_and_sizes, targets_of_colours_and_sizes
 from table_forms import FORMS, LIBRARIES
@@ -204,18 +205,6 @@ SMALL_SETS = [
     BayesianAveragingClassifier([("bayes", GaussianNB()), ("tree", DecisionTreeClassifier(max_depth=4))]),
     BayesianAveragingRegressor([("ridge", Ridge()), ("tree", DecisionTreeRegressor(max_depth=4))]),
 ]
-FOLDS = dict.fromkeys(
-    ["check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"],
-    "copies of a row are dealt to folds, a weight is not",
-)
-NO_WEIGHTS = dict.fromkeys(
-    [
-        "check_sample_weight_equivalence_on_dense_data",
-        "check_sample_weight_equivalence_on_sparse_data",
-        "check_sample_weights_not_overwritten",
-    ],
-    "k-nearest neighbours, in the default set, take no weights",
-)
 
 
 @pytest.mark.slow

@@ -30,6 +30,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from expected_failures import weight_equivalence
 from interruption import printed_by
 from sample_tables import answers, target_of
 from sample_tables import mixed_table as table_of_numbered_classes
@@ -760,8 +761,7 @@ CHANCE = "rows are drawn by their number, so a row of weight 2 is not drawn as t
 def not_applicable(model: Any) -> dict[str, str]:
     """Random subspaces draw no rows."""
     draws_rows = type(model) in BAGS
-    checks = ["check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"]
-    return dict.fromkeys(checks, CHANCE) if draws_rows else {}
+    return weight_equivalence(CHANCE) if draws_rows else {}
 
 
 @pytest.mark.slow

@@ -20,6 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from expected_failures import NO_WEIGHTS
 from sample_tables import NEW_COLOURS_AND_SIZES as NEW
 from sample_tables import colours_and_sizes, targets_of_colours_and_sizes
 from table_forms import FORMS, LIBRARIES
@@ -166,16 +167,6 @@ def test_a_failed_fit_leaves_nothing_behind() -> None:
     with pytest.raises(KeyboardInterrupt):
         model.fit([[1], [2]], [0, 1])
     assert [name for name in vars(model) if name.endswith("_")] == []
-
-
-NO_WEIGHTS = dict.fromkeys(
-    [
-        "check_sample_weight_equivalence_on_dense_data",
-        "check_sample_weight_equivalence_on_sparse_data",
-        "check_sample_weights_not_overwritten",
-    ],
-    "k-nearest neighbours, in the default set, take no weights",
-)
 
 
 @pytest.mark.slow

@@ -410,19 +410,19 @@ def wrong_weight(model: Any, table: Rows, target: list[str]) -> float:
 
 @examples(40)
 @given(tables(least_rows=16), st.sampled_from(["learned", "fractional", "every_value", "all_branches", "branch"]))
-def test_reduced_error_pruning_is_never_worse_on_parts_of_rows(rows, strategy):
-    # Parts of rows are judged by the leaf they end in; the answer to a whole row joins them and is not what is judged.
+def test_reduced_error_pruning_is_never_worse_on_fractional_instances(rows, strategy):
+    # Pruning counts the errors of fractions in their leaves, not those of the predictions, which join the fractions.
     table, target = rows
     half = len(target) // 2
     assume(len(set(target[:half])) > 1 and set(target[half:]) <= set(target[:half]))
-    grown_from, held_back = (
+    grown_from, validation = (
         {name: line[at] for name, line in table.items()} for at in (slice(half), slice(half, None))
     )
     assume(all(any(value is not None for value in line) for line in grown_from.values()))
     model = DecisionTreeClassifier(missing=strategy, max_depth=5).fit(grown_from, target[:half])
-    smaller = prune(model, "reduced_error", X=held_back, y=target[half:])
+    smaller = prune(model, "reduced_error", X=validation, y=target[half:])
     assert is_nested(smaller.tree_, model.tree_)
-    assert wrong_weight(smaller, held_back, target[half:]) <= wrong_weight(model, held_back, target[half:]) + 1e-6
+    assert wrong_weight(smaller, validation, target[half:]) <= wrong_weight(model, validation, target[half:]) + 1e-6
 
 
 def test_raising_leaves_surrogates_with_their_nodes() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from treewright.engines.packed.trees import GrownTrees
-from treewright.estimators.boosting.rounds import BoostPlan
+from treewright.estimators.boosting.plan import BoostPlan
 from treewright.estimators.boosting.shapes import shape_of, take_shape
 from treewright.estimators.checkpoints import Checkpoint
 from treewright.tree.forest import Forest

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from treewright.estimators.boosting.rounds import BoostPlan
+from treewright.estimators.boosting.plan import BoostPlan
 from treewright.estimators.parameters import is_auto, parameter_error
 
 # The learning rate where the number of rounds is given.

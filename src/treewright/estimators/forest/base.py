@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -16,7 +17,6 @@ from treewright.engines.forest.engine import bag_of_tree
 from treewright.estimators.base import (
     ClassPredictions,
     CountedEnsemble,
-    NumberPredictions,
     TableLearner,
     Training,
     predict_rows,
@@ -32,10 +32,10 @@ from treewright.estimators.forest.growth import (
     choose_shape,
     grow_trees,
 )
+from treewright.estimators.forest.members import Members
+from treewright.estimators.forest.stepwise import OTHER_TABLE, grow_in_steps, grow_with_checkpoints, joined
 from treewright.estimators.monotonic import check_directions, read_monotonic_cst
 from treewright.estimators.parameters import (
-    CLASS_CRITERIA,
-    NUMBER_CRITERIA,
     check_plan,
     check_progress,
     check_unseen,
@@ -47,12 +47,11 @@ from treewright.estimators.parameters import (
     shows_progress,
 )
 from treewright.estimators.random_state import draw_seed
-from treewright.estimators.several import accuracy_of_all, classes_of, refuse_text, shares_of, stacked
+from treewright.estimators.several import refuse_text
 from treewright.estimators.single.base import specification
 from treewright.estimators.single.magnitudes import largest_target
-from treewright.estimators.single.trees import DecisionTreeClassifier, DecisionTreeRegressor
 from treewright.runtime.forms import choose_compiled_form
-from treewright.runtime.progress import follow
+from treewright.runtime.progress import Tick, follow
 from treewright.table import Table
 from treewright.table.chunked import ChunkedTable
 from treewright.table.column import Column
@@ -67,11 +66,6 @@ if TYPE_CHECKING:
 # Trees of "auto": as many as make about this many rows in all, within bounds; more of them never hurt.
 ROWS_IN_ALL = 2_000_000
 FEWEST_TREES, MOST_TREES = 100, 500
-
-OTHER_TABLE = (
-    "warm_start adds trees to a forest of the same table, grown by the same criterion; "
-    "set warm_start=False to begin anew"
-)
 
 # How often a row is drawn is counted in two bytes.
 MOST_DRAWS = 10_000
@@ -96,6 +90,28 @@ class ForestLearner(TakesCallbacks, CountedEnsemble, TableLearner):
     _tree_learner: ClassVar[type]
     _counts_weights = False
     _offered_leaves: ClassVar[tuple[int, ...]]
+
+    n_estimators: int | str
+    criterion: str
+    categorical: str
+    max_features: int | float | str | None
+    bootstrap: bool
+    max_samples: int | float | None
+    max_depth: int | None
+    min_samples_split: int | float
+    min_samples_leaf: int | float | str
+    min_weight_fraction_leaf: float
+    min_split_gain: float
+    min_impurity_decrease: float
+    max_leaf_nodes: int | None
+    monotonic_cst: Any
+    max_bins: int
+    oob_score: Any
+    warm_start: bool
+    random_state: Any
+    n_jobs: int | None
+    progress: bool | None
+    verbose: int | None
 
     # Files of earlier versions do not have these parameters.
     checkpoint: Any = None
@@ -144,104 +160,99 @@ class ForestLearner(TakesCallbacks, CountedEnsemble, TableLearner):
         training = training if binned is not None else training.in_full()
         if binned is None and not training.target.is_classes and not training.target.outputs:
             largest_target(training.y)
-        if checkpoint is not None and checkpoint.found is not None:
-            shape = checkpoint.found.shape_
-        elif earlier is None:
-            shape = choose_shape(
-                training, binned, plan, self._shapes(len(table.columns)), n_trees, shows_progress(self)
-            )
-        else:
-            shape = self._shape_of_more()
+        shape = self._choose_shape(training, binned, plan, n_trees, checkpoint, has_trees=earlier is not None)
         plan = shape.of(plan)
-        first = 0 if earlier is None else len(earlier)
-        if first > n_trees:
+        if earlier is not None:
+            self._check_earlier(earlier, training, n_trees)
+        known = {"seed_": plan.seed, "shape_": shape, **self._described(table, training)}
+        grow = partial(grow_trees, spec, training, binned, plan)
+        forest = self._grow(grow, training, binned, n_trees, known, earlier=earlier, checkpoint=checkpoint, steps=steps)
+        return self._keep_forest(forest, plan, shape, table, training, binned)
+
+    def _choose_shape(
+        self,
+        training: Training,
+        binned: BinnedTable | None,
+        plan: ForestPlan,
+        n_trees: int,
+        checkpoint: Checkpoint | None,
+        *,
+        has_trees: bool,
+    ) -> Shape:
+        """The shape of the trees: that of a checkpoint, of the trees to add to, or the one that "auto" chooses."""
+        if checkpoint is not None and checkpoint.found is not None:
+            return checkpoint.found.shape_
+        if has_trees:
+            return self._shape_of_more()
+        shapes = self._shapes(len(training.columns))
+        return choose_shape(training, binned, plan, shapes, n_trees, shows_progress(self))
+
+    def _check_earlier(self, earlier: Forest | TreeList, training: Training, n_trees: int) -> None:
+        """Refuse to add trees to a forest of another table, or to one that is larger."""
+        if len(earlier) > n_trees:
             raise ValueError(
-                f"n_estimators is {n_trees}, but the forest has {first} trees already; "
+                f"n_estimators is {n_trees}, but the forest has {len(earlier)} trees already; "
                 "with warm_start=True it can only grow"
             )
-        if first == n_trees:
+        if len(earlier) == n_trees:
             warn_user(
                 f"Warm-start fitting without increasing n_estimators does not fit new trees. The forest has {n_trees}."
             )
-        forest = earlier
-        if earlier is not None and (earlier.columns != training.columns or earlier.target != training.target):
+        if earlier.columns != training.columns or earlier.target != training.target:
             raise ValueError(OTHER_TABLE)
-        if forest is None or first < n_trees:
 
-            def grow(trees: Sequence[int]) -> Forest | TreeList:
-                return grow_trees(spec, training, binned, plan, trees, tick)
+    def _grow(
+        self,
+        grow: Callable[[Sequence[int], Tick], Forest | TreeList],
+        training: Training,
+        binned: BinnedTable | None,
+        n_trees: int,
+        known: dict[str, Any],
+        *,
+        earlier: Forest | TreeList | None,
+        checkpoint: Checkpoint | None,
+        steps: Steps | None,
+    ) -> Forest | TreeList:
+        """Grow the trees that are not there yet; `known` are the attributes that are known before."""
+        first = 0 if earlier is None else len(earlier)
+        if earlier is not None and first == n_trees:
+            return earlier
+        with follow("growing trees", n_trees - first, shows_progress(self)) as tick:
 
-            with follow("growing trees", n_trees - first, shows_progress(self)) as tick:
-                if checkpoint is not None:
-                    known = {"seed_": plan.seed, "shape_": shape, **self._described(table, training)}
-                    forest = self._grow_with_checkpoints(grow, n_trees, checkpoint, known, training, binned)
-                elif steps is None:
-                    grown = grow(range(first, n_trees))
-                    forest = grown if earlier is None else _joined(earlier, grown)
-                else:
-                    forest = self._grow_in_steps(grow, earlier, range(first, n_trees), steps, table, training)
-            n_trees = len(forest)
+            def grow_some(trees: Sequence[int]) -> Forest | TreeList:
+                return grow(trees, tick)
+
+            if checkpoint is not None:
+                return grow_with_checkpoints(grow_some, n_trees, checkpoint, known, training, binned)
+            if steps is not None:
+                described = {name: value for name, value in known.items() if name not in ("seed_", "shape_")}
+                return grow_in_steps(grow_some, earlier, range(first, n_trees), steps, described)
+            grown = grow_some(range(first, n_trees))
+            return grown if earlier is None else joined(earlier, grown)
+
+    def _keep_forest(
+        self,
+        forest: Forest | TreeList,
+        plan: ForestPlan,
+        shape: Shape,
+        table: Table,
+        training: Training,
+        binned: BinnedTable | None,
+    ) -> Self:
+        """Set the attributes of the fitted forest."""
         needs_rows = bool(self.oob_score) or getattr(self, "quantiles", False)
         rows = rows_for_descent(training, binned) if needs_rows else np.empty((0, 0))
         out_of_bag = self._predict_out_of_bag(forest, rows, training, plan)
         self._keep_names(table)
         self._keep_classes(training.classes)
         self.n_features_in_ = len(table.columns)
-        self.n_estimators_ = n_trees
+        self.n_estimators_ = len(forest)
         self.seed_, self.shape_ = plan.seed, shape
         kept = None if training.kept is None else np.flatnonzero(training.kept)
         self.bagging_ = plan.bagging, len(training.y), kept
         self.forest_, self.data_digest_ = forest, training.digest
         self._keep_out_of_bag(out_of_bag, rows, training)
         return self
-
-    def _grow_in_steps(
-        self,
-        grow: Callable[[Sequence[int]], Forest | TreeList],
-        earlier: Forest | TreeList | None,
-        trees: Sequence[int],
-        steps: Steps,
-        table: Table,
-        training: Training,
-    ) -> Forest | TreeList:
-        """Grow the same trees one after the other, until a callback asks to stop."""
-        parts: list[Forest | TreeList] = [] if earlier is None else [earlier]
-
-        def attributes() -> dict[str, Any]:
-            forest = _join_all(parts)
-            return {"forest_": forest, "n_estimators_": len(forest), **self._described(table, training)}
-
-        for tree in trees:
-            steps.begin()
-            parts.append(grow(range(tree, tree + 1)))
-            if steps.end(attributes):
-                break
-        return _join_all(parts)
-
-    def _grow_with_checkpoints(
-        self,
-        grow: Callable[[Sequence[int]], Forest | TreeList],
-        n_trees: int,
-        checkpoint: Checkpoint,
-        known: dict[str, Any],
-        training: Training,
-        binned: BinnedTable | None,
-    ) -> Forest | TreeList:
-        """Grow the trees that the checkpoint does not have, some at a time; each time it is written anew."""
-        forest: Forest | TreeList | None = None
-        if checkpoint.found is not None:
-            forest = _of_this_table(checkpoint.found.forest_, training, binned)
-            if forest is None or len(forest) > n_trees:
-                raise checkpoint.refusal("other trees than its parameters say")
-        first = 0 if forest is None else len(forest)
-        for number in range(first, n_trees, checkpoint.every):
-            grown = grow(range(number, min(number + checkpoint.every, n_trees)))
-            forest = grown if forest is None else _joined(forest, grown)
-            partial = checkpoint.unfitted()
-            vars(partial).update(known, forest_=forest, n_estimators_=len(forest), data_digest_=training.digest)
-            checkpoint.write(partial, {"seed": known["seed_"]})
-        assert forest is not None
-        return forest
 
     def _described(self, table: Table, training: Training) -> dict[str, Any]:
         """The attributes beside the trees that prediction needs."""
@@ -492,143 +503,6 @@ class ForestLearner(TakesCallbacks, CountedEnsemble, TableLearner):
         raise NotImplementedError
 
 
-class ForestClassifier(ClassPredictions, ForestLearner):
-    """Shared base of the forests for classes."""
-
-    _criteria: ClassVar[tuple[str, ...]] = CLASS_CRITERIA
-    _tree_learner: ClassVar[type] = DecisionTreeClassifier
-    _takes_several = True
-    _offered_leaves = (1, 3, 10)
-
-    def _offered_columns(self, n_columns: int) -> list[int]:
-        return [max(1, round(n_columns**0.5)), -(-n_columns // 3), n_columns]
-
-    def _by_majority(self) -> bool:
-        if not isinstance(self.voting, str) or self.voting not in ("soft", "hard"):
-            raise parameter_error("voting", self.voting, "'soft' or 'hard'")
-        return self.voting == "hard"
-
-    def _weigh_classes(self, target: Target, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        if self._balances_bags():
-            return weights
-        return super()._weigh_classes(target, targets, weights)
-
-    def member_predictions(self, X: Any) -> np.ndarray:
-        predictions = super().member_predictions(X)
-        return predictions if self._several() else predictions[:, :, self._labels_of_classes()]
-
-    def _keep_out_of_bag_predictions(self, predictions: np.ndarray, training: Training, known: np.ndarray) -> None:
-        if self._several():
-            self._keep_several_out_of_bag(predictions, training, known)
-            return
-        shares = predictions[:, self._labels_of_classes()]
-        self.oob_decision_function_ = _in_all_rows(shares, training)
-        truth = self._named(training.y[known].astype(np.intp))
-        from sklearn.metrics import accuracy_score
-
-        score = self.oob_score if callable(self.oob_score) else accuracy_score
-        self.oob_score_ = float(score(truth, self._named(self._choose(predictions[known]))))
-
-    def _keep_several_out_of_bag(self, predictions: np.ndarray, training: Training, known: np.ndarray) -> None:
-        by_output = shares_of(self._target(), self.classes_, predictions)
-        self.oob_decision_function_ = stacked([_in_all_rows(one, training) for one in by_output])
-        truth = classes_of(shares_of(self._target(), self.classes_, training.y), self.classes_)
-        score = self.oob_score if callable(self.oob_score) else accuracy_of_all
-        self.oob_score_ = float(score(truth[known], classes_of(by_output, self.classes_)[known]))
-
-
-class ForestRegressor(NumberPredictions, ForestLearner):
-    """Shared base of the forests for numbers."""
-
-    _criteria: ClassVar[tuple[str, ...]] = NUMBER_CRITERIA
-    _tree_learner: ClassVar[type] = DecisionTreeRegressor
-    _takes_several = True
-    _offered_leaves = (1, 3, 10)
-
-    def _offered_columns(self, n_columns: int) -> list[int]:
-        return [-(-n_columns // 3), max(1, round(n_columns**0.5)), -(-2 * n_columns // 3), n_columns]
-
-    def member_predictions(self, X: Any) -> np.ndarray:
-        predictions = super().member_predictions(X)
-        return predictions if self._several() else predictions[:, :, 0]
-
-    def predict_quantiles(self, X: Any, quantiles: Any = (0.1, 0.5, 0.9)) -> np.ndarray:
-        """Quantiles of the target given a row: a column each (Meinshausen 2006).
-
-        A training row has a weight for a new row in every tree where both reach the same leaf; the rows of a leaf share
-        one unit of weight. Fit with `quantiles=True`, which keeps the target and the leaf of each training row.
-        """
-        from treewright.estimators.forest.quantiles import weighted_quantiles
-
-        if not hasattr(self, "training_leaves_"):
-            check_is_fitted(self)
-            raise ValueError("quantiles need the training rows; fit the forest with quantiles=True")
-        return weighted_quantiles(
-            self._leaves(X), self.training_leaves_, self.training_target_, self.training_weights_, quantiles
-        )
-
-    def predict_interval(self, X: Any, coverage: float = 0.9) -> np.ndarray:
-        """The lower and upper limit of an interval that has the target of a row with this probability.
-
-        The width is that of the out-of-bag errors, and the same for all rows. Fit with `oob_score=True`. For intervals
-        whose width depends on the row see `predict_quantiles`.
-        """
-        if not is_real(coverage) or not 0.0 < coverage < 1.0:
-            raise parameter_error("coverage", coverage, "a share between 0 and 1")
-        if not hasattr(self, "oob_errors_"):
-            check_is_fitted(self)
-            raise ValueError("intervals need the out-of-bag errors; fit the forest with oob_score=True")
-        outside = 0.5 * (1.0 - coverage)
-        low, high = np.quantile(self.oob_errors_, [outside, 1.0 - outside])
-        middle = self.predict(X)
-        return np.column_stack([middle + low, middle + high])
-
-    def _keep_out_of_bag(self, predictions: np.ndarray | None, rows: np.ndarray, training: Training) -> None:
-        self.__dict__.pop("oob_errors_", None)
-        super()._keep_out_of_bag(predictions, rows, training)
-        for name in ("training_leaves_", "training_target_", "training_weights_"):
-            self.__dict__.pop(name, None)
-        if self.quantiles and self._several():
-            raise ValueError("quantiles are not available for several targets; fit one at a time")
-        if self.quantiles:
-            leaves = self.forest_.leaves(rows, self.n_jobs)
-            self.training_leaves_ = np.ascontiguousarray(leaves, dtype=np.uint32)
-            self.training_target_, self.training_weights_ = training.y, training.weights
-
-    def _keep_out_of_bag_predictions(self, predictions: np.ndarray, training: Training, known: np.ndarray) -> None:
-        from sklearn.metrics import r2_score
-
-        score = self.oob_score if callable(self.oob_score) else r2_score
-        if self._several():
-            self.oob_prediction_ = _in_all_rows(predictions, training)
-            self.oob_score_ = float(score(training.y[known], predictions[known]))
-            return
-        self.oob_prediction_ = _in_all_rows(predictions, training)[:, 0]
-        self.oob_errors_ = training.y[known] - predictions[known, 0]
-        self.oob_score_ = float(score(training.y[known], predictions[known, 0]))
-
-
-class Members(Sequence[Any]):
-    """The trees of a fitted forest as single learners, created on access."""
-
-    def __init__(self, forest: ForestLearner) -> None:
-        self._forest = forest
-
-    def __len__(self) -> int:
-        return len(self._forest.forest_)
-
-    def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, slice):
-            return [self[place] for place in range(*index.indices(len(self)))]
-        forest = self._forest
-        member = forest._single_tree()
-        member.tree_ = forest.forest_[index]
-        for name in ("classes_", "n_classes_", "n_features_in_", "feature_names_in_"):
-            if hasattr(forest, name):
-                setattr(member, name, getattr(forest, name))
-        return member
-
-
 def count_draws(name: str, size: Any, n_rows: int) -> int:
     """The number of rows to draw, from a number, or a fraction that may be above 1, or None for all."""
     if size is None:
@@ -643,42 +517,3 @@ def count_draws(name: str, size: Any, n_rows: int) -> int:
     if n_draws > MOST_DRAWS * n_rows:
         raise parameter_error(name, size, f"{wanted}; at most {MOST_DRAWS} draws per row")
     return n_draws
-
-
-def _joined(earlier: Forest | TreeList, later: Forest | TreeList) -> Forest | TreeList:
-    """A forest with more trees; both must be from the same table."""
-    if earlier.columns == later.columns and earlier.target == later.target:
-        if isinstance(earlier, TreeList) and isinstance(later, TreeList):
-            return earlier.with_more(later)
-        if isinstance(earlier, Forest) and isinstance(later, Forest) and earlier.can_take(later):
-            return earlier.with_more(later)
-    raise ValueError(OTHER_TABLE)
-
-
-def _of_this_table(forest: Any, training: Training, table: BinnedTable | None) -> Forest | TreeList | None:
-    """Trees from a checkpoint with the columns and the encoding of the training table, None if theirs are others."""
-    columns, target = training.columns, training.target
-    if not isinstance(forest, Forest | TreeList) or forest.columns != columns or forest.target != target:
-        return None
-    if isinstance(forest, TreeList):
-        return TreeList(tuple(replace(tree, columns=columns, target=target) for tree in forest))
-    if table is None or not np.array_equal(forest.bins.cuts, table.bins.cuts):
-        return None
-    return replace(forest, columns=columns, target=target, bins=table.bins)
-
-
-def _join_all(parts: Sequence[Forest | TreeList]) -> Forest | TreeList:
-    """All trees in one forest; halves are joined first, so that no tree is copied more than a few times."""
-    if len(parts) == 1:
-        return parts[0]
-    middle = len(parts) // 2
-    return _joined(_join_all(parts[:middle]), _join_all(parts[middle:]))
-
-
-def _in_all_rows(predictions: np.ndarray, training: Training) -> np.ndarray:
-    """Predictions for all rows of the user's table, NaN for those of weight 0."""
-    if training.kept is None:
-        return predictions
-    spread = np.full((len(training.kept), predictions.shape[1]), np.nan)
-    spread[training.kept] = predictions
-    return spread

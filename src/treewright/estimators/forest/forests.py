@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from treewright.estimators.forest.base import ForestClassifier, ForestRegressor
+from treewright.estimators.forest.tasks import ForestClassifier, ForestRegressor
 from treewright.estimators.parameter_docs import documented
+from treewright.estimators.parameters import store_parameters
 
 
 @documented("forest", "classes")
@@ -58,35 +59,7 @@ class RandomForestClassifier(ForestClassifier):
         progress: bool | None = None,
         verbose: int | None = None,
     ) -> None:
-        self.n_estimators = n_estimators
-        self.criterion = criterion
-        self.categorical = categorical
-        self.max_features = max_features
-        self.bootstrap = bootstrap
-        self.max_samples = max_samples
-        self.voting = voting
-        self.class_weight = class_weight
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.min_split_gain = min_split_gain
-        self.min_impurity_decrease = min_impurity_decrease
-        self.max_leaf_nodes = max_leaf_nodes
-        self.missing = missing
-        self.unseen = unseen
-        self.monotonic_cst = monotonic_cst
-        self.max_bins = max_bins
-        self.oob_score = oob_score
-        self.warm_start = warm_start
-        self.checkpoint = checkpoint
-        self.checkpoint_every = checkpoint_every
-        self.categorical_features = categorical_features
-        self.numeric_features = numeric_features
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.progress = progress
-        self.verbose = verbose
+        store_parameters(self, locals())
 
 
 @documented("forest", "numbers")
@@ -137,34 +110,7 @@ class RandomForestRegressor(ForestRegressor):
         progress: bool | None = None,
         verbose: int | None = None,
     ) -> None:
-        self.n_estimators = n_estimators
-        self.criterion = criterion
-        self.categorical = categorical
-        self.max_features = max_features
-        self.bootstrap = bootstrap
-        self.max_samples = max_samples
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.min_split_gain = min_split_gain
-        self.min_impurity_decrease = min_impurity_decrease
-        self.max_leaf_nodes = max_leaf_nodes
-        self.missing = missing
-        self.unseen = unseen
-        self.monotonic_cst = monotonic_cst
-        self.max_bins = max_bins
-        self.oob_score = oob_score
-        self.warm_start = warm_start
-        self.checkpoint = checkpoint
-        self.checkpoint_every = checkpoint_every
-        self.quantiles = quantiles
-        self.categorical_features = categorical_features
-        self.numeric_features = numeric_features
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.progress = progress
-        self.verbose = verbose
+        store_parameters(self, locals())
 
 
 @documented("forest", "classes")
@@ -218,35 +164,7 @@ class ExtraTreesClassifier(ForestClassifier):
         progress: bool | None = None,
         verbose: int | None = None,
     ) -> None:
-        self.n_estimators = n_estimators
-        self.criterion = criterion
-        self.categorical = categorical
-        self.max_features = max_features
-        self.bootstrap = bootstrap
-        self.max_samples = max_samples
-        self.voting = voting
-        self.class_weight = class_weight
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.min_split_gain = min_split_gain
-        self.min_impurity_decrease = min_impurity_decrease
-        self.max_leaf_nodes = max_leaf_nodes
-        self.missing = missing
-        self.unseen = unseen
-        self.monotonic_cst = monotonic_cst
-        self.max_bins = max_bins
-        self.oob_score = oob_score
-        self.warm_start = warm_start
-        self.checkpoint = checkpoint
-        self.checkpoint_every = checkpoint_every
-        self.categorical_features = categorical_features
-        self.numeric_features = numeric_features
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.progress = progress
-        self.verbose = verbose
+        store_parameters(self, locals())
 
 
 @documented("forest", "numbers")
@@ -298,31 +216,4 @@ class ExtraTreesRegressor(ForestRegressor):
         progress: bool | None = None,
         verbose: int | None = None,
     ) -> None:
-        self.n_estimators = n_estimators
-        self.criterion = criterion
-        self.categorical = categorical
-        self.max_features = max_features
-        self.bootstrap = bootstrap
-        self.max_samples = max_samples
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.min_split_gain = min_split_gain
-        self.min_impurity_decrease = min_impurity_decrease
-        self.max_leaf_nodes = max_leaf_nodes
-        self.missing = missing
-        self.unseen = unseen
-        self.monotonic_cst = monotonic_cst
-        self.max_bins = max_bins
-        self.oob_score = oob_score
-        self.warm_start = warm_start
-        self.checkpoint = checkpoint
-        self.checkpoint_every = checkpoint_every
-        self.quantiles = quantiles
-        self.categorical_features = categorical_features
-        self.numeric_features = numeric_features
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.progress = progress
-        self.verbose = verbose
+        store_parameters(self, locals())

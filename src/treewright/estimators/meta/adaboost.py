@@ -3,40 +3,50 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, RegressorMixin, clone, is_classifier
-from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from treewright.estimators.base import (
     CountedEnsemble,
     TableLearner,
-    Training,
-    labels_of_classes,
-    read_table,
-    read_training,
 )
 from treewright.estimators.chunks import by_chunks
 from treewright.estimators.data_digest import digest_of_frame
 from treewright.estimators.equivalents import NamesExplained
+from treewright.estimators.meta.adaboost_data import (
+    EstimatorSource,
+    TreeSource,
+    predictions_in_codes,
+    predictions_in_values,
+    reads_once,
+)
+from treewright.estimators.meta.adaboost_stages import Stage, StageList
 from treewright.estimators.meta.preparing import prepared
-from treewright.estimators.meta.routing import check_metadata, fit_router, route_to_member, take_metadata
+from treewright.estimators.meta.routing import check_metadata, fit_router, route_to_member
 from treewright.estimators.missing_values import refuse_missing, refuse_unseen
 from treewright.estimators.parameter_docs import documented
-from treewright.estimators.parameters import check_progress, is_real, is_text, is_whole, parameter_error, shows_progress
+from treewright.estimators.parameters import (
+    check_progress,
+    is_real,
+    is_text,
+    is_whole,
+    parameter_error,
+    shows_progress,
+    store_parameters,
+)
 from treewright.estimators.random_state import open_random_state
 from treewright.estimators.single import DecisionTreeClassifier, DecisionTreeRegressor
-from treewright.estimators.single.base import TreeLearner, adopt, specification
+from treewright.estimators.single.base import TreeLearner
 from treewright.estimators.weights import read_weights
 from treewright.runtime.progress import Tick, follow, interruptible
 from treewright.table import read_classes, read_like, read_numbers
 from treewright.table.selection import open_rows
 from treewright.table.source import open_source
-from treewright.table.sparse import in_rows
 from treewright.table.user_warnings import warn_user
 
 LOSSES = ("linear", "square", "exponential")
@@ -49,144 +59,11 @@ LEAST_WEIGHT = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, eq=False)
-class Stage:
-    """One round of boosting.
-
-    Parameters
-    ----------
-    number : int
-        1 for the first.
-    error : float
-        The fraction of the weight that the member predicts wrongly; for numbers the weighted mean of its losses.
-    weight : float
-        The weight of the member in the vote.
-    total : float
-        The sum of the changed row weights, by which they are divided.
-    weights : ndarray or None
-        The weight of each row after the division; None if all stages have more than a million row weights.
-    """
-
-    number: int
-    error: float
-    weight: float
-    total: float
-    weights: np.ndarray | None
-
-    def __str__(self) -> str:
-        return f"{self.number:>5}  {self.error:<8.4f}  {self.weight:<8.4f}  {self.total:<8.4f}"
-
-
-class StageList(list[Stage]):
-    """The stages, printed one per line.
-
-    >>> StageList([Stage(1, 0.3, 0.8473, 1.4, None)])
-    stage  error     weight    total of weights
-        1  0.3000    0.8473    1.4000
-    """
-
-    def __repr__(self) -> str:
-        lines = ["stage  error     weight    total of weights", *map(str, self)]
-        return "\n".join(line.rstrip() for line in lines)
-
-    __str__ = __repr__
-
-
-@dataclass(frozen=True, eq=False)
 class Members:
     """The members and stages of a fitted model."""
 
     estimators: list[Any]
     stages: StageList
-
-
-class TreeSource:
-    """The training data of trees of this library: the table is read once, and weighted anew for each member."""
-
-    def __init__(self, base: TreeLearner, X: Any, y: Any, weights: np.ndarray) -> None:
-        spec = specification(base, seed=0)
-        self.table = read_table(base, X)
-        self.training = read_training(base, self.table, y, weights)
-        spec.check(self.training)
-        self.kept = weights > 0.0
-        self.n_features = len(self.table.columns)
-        self.column_names = [column.name for column in self.table.columns] if self.table.named else None
-        self.names = None if self.column_names is None else np.array(self.column_names, dtype=object)
-        # Rows are sent down one after the other, and the training table has column after column.
-        self.rows = in_rows(self.training.values)
-
-    def fit(self, member: TreeLearner, weights: np.ndarray) -> np.ndarray:
-        """Grow the member, and return its prediction for each row."""
-        return self._fit(member, replace(self.training, weights=as_rows(weights)[self.kept]))
-
-    def fit_sample(self, member: TreeLearner, sample: np.ndarray) -> np.ndarray:
-        """Grow the member from a sample of the rows; a row that was drawn twice has twice the weight."""
-        counts = np.bincount(sample, minlength=len(self.kept))[self.kept].astype(np.float64)
-        drawn = np.flatnonzero(counts)
-        return self._fit(member, replace(self.training, weights=counts).rows(drawn))
-
-    def _fit(self, member: TreeLearner, training: Training) -> np.ndarray:
-        fitted = specification(member).fit(training)
-        adopt(member, fitted, training.classes, self.column_names, self.n_features)
-        # The predictions of rows without weight are not used.
-        everywhere = np.zeros(len(self.kept), dtype=np.intp if training.target.is_classes else np.float64)
-        everywhere[self.kept] = predictions_in_values(member, self.rows)
-        return everywhere
-
-
-class EstimatorSource:
-    """The training data of other estimators, which get the table unchanged."""
-
-    n_features: int | None = None
-    names: np.ndarray | None = None
-
-    def __init__(self, X: Any, targets: np.ndarray, classes: np.ndarray, metadata: Mapping[str, Any]) -> None:
-        self.X, self.metadata = open_rows(X), metadata
-        self.y = classes[targets] if len(classes) else targets
-        self.classes = classes
-
-    def fit(self, member: Any, weights: np.ndarray) -> np.ndarray:
-        is_ours = isinstance(member, TableLearner)
-        member.fit(self.X, self.y, sample_weight=as_rows(weights) if is_ours else weights, **self.metadata)
-        return self._predictions(member)
-
-    def fit_sample(self, member: Any, sample: np.ndarray) -> np.ndarray:
-        metadata = take_metadata(self.X, self.metadata, sample)
-        member.fit(_safe_indexing(self.X, sample), self.y[sample], **metadata)
-        return self._predictions(member)
-
-    def _predictions(self, member: Any) -> np.ndarray:
-        self.n_features = getattr(member, "n_features_in_", None)
-        self.names = getattr(member, "feature_names_in_", None)
-        return predictions_in_codes(member, self.X, self.classes)
-
-
-def as_rows(weights: np.ndarray) -> np.ndarray:
-    """The weights with a mean of 1 where they are above 0, because C4.5 counts them as rows."""
-    counted = weights[weights > 0.0]
-    return weights * (len(counted) / counted.sum())
-
-
-def predictions_in_values(member: TreeLearner, values: np.ndarray) -> np.ndarray:
-    """The predictions of a tree for rows that have been read: positions in `classes_`, or numbers."""
-    from treewright.tree.descent import predictions_of
-
-    predictions = predictions_of(member.tree_, values)
-    if not member.tree_.target.is_classes:
-        return predictions[:, 0]
-    place = np.zeros(len(member.tree_.target.classes), dtype=np.intp)
-    place[labels_of_classes(member.tree_.target, member.classes_)] = np.arange(len(member.classes_))
-    return place[member.tree_.labels_for(predictions)]
-
-
-def predictions_in_codes(member: Any, X: Any, classes: np.ndarray) -> np.ndarray:
-    """The predictions of any estimator: positions in `classes`, or numbers."""
-    predictions = np.asarray(member.predict(X))
-    return np.searchsorted(classes, predictions) if len(classes) else predictions
-
-
-def reads_once(base: Any) -> bool:
-    """Whether members of this kind can grow from a table that was read before."""
-    return isinstance(base, TreeLearner) and type(base).fit is TreeLearner.fit and base.class_weight is None
 
 
 def seeded(base: Any, random: np.random.RandomState) -> Any:
@@ -421,11 +298,7 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
         random_state: Any = None,
         progress: bool | None = None,
     ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.random_state = random_state
-        self.progress = progress
+        store_parameters(self, locals())
 
     @by_chunks
     def predict(self, X: Any) -> np.ndarray:
@@ -570,12 +443,7 @@ class AdaBoostRegressor(RegressorMixin, AdaBoost):
         random_state: Any = None,
         progress: bool | None = None,
     ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.loss = loss
-        self.random_state = random_state
-        self.progress = progress
+        store_parameters(self, locals())
 
     @by_chunks
     def predict(self, X: Any) -> np.ndarray:

@@ -16,7 +16,7 @@ from treewright.estimators.chunks import by_chunks
 from treewright.estimators.meta.combining import Combination, Named, Task, default_members
 from treewright.estimators.meta.voting import votes_of
 from treewright.estimators.parameter_docs import documented
-from treewright.estimators.parameters import is_real, parameter_error
+from treewright.estimators.parameters import is_real, parameter_error, store_parameters
 from treewright.table import read_classes, read_numbers
 from treewright.table.selection import open_rows
 
@@ -206,12 +206,7 @@ class BayesianAveragingClassifier(ClassifierMixin, Averaging):
         n_jobs: int | None = None,
         progress: bool | None = None,
     ) -> None:
-        self.estimators = estimators
-        self.prior = prior
-        self.approximation = approximation
-        self.cv = cv
-        self.n_jobs = n_jobs
-        self.progress = progress
+        store_parameters(self, locals())
 
     @by_chunks
     def predict(self, X: Any) -> np.ndarray:
@@ -312,12 +307,7 @@ class BayesianAveragingRegressor(RegressorMixin, Averaging):
         n_jobs: int | None = None,
         progress: bool | None = None,
     ) -> None:
-        self.estimators = estimators
-        self.prior = prior
-        self.approximation = approximation
-        self.cv = cv
-        self.n_jobs = n_jobs
-        self.progress = progress
+        store_parameters(self, locals())
 
     @by_chunks
     def predict(self, X: Any, return_std: bool = False) -> Any:

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from copy import copy
-from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn import config_context, get_config
 from sklearn.base import MetaEstimatorMixin, clone, is_classifier, is_regressor
-from sklearn.dummy import DummyClassifier
 from sklearn.metrics import accuracy_score, r2_score
-from sklearn.pipeline import Pipeline
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from treewright.engines.forest.engine import Bagging, bag_of_tree, seed_of_tree
+from treewright.engines.forest.engine import Bagging, seed_of_tree
 from treewright.estimators.base import (
     ClassPredictions,
     CountedEnsemble,
@@ -28,153 +25,32 @@ from treewright.estimators.base import (
     read_table,
 )
 from treewright.estimators.forest.base import count_draws
-from treewright.estimators.meta.preparing import PreparedMember, prepared, takes_sparse, takes_weights
-from treewright.estimators.meta.routing import check_metadata, fit_router, route_to_member, take_metadata
+from treewright.estimators.meta.bagging_data import DECLARATIONS, Draws, MemberFrames, TreeRows, for_member
+from treewright.estimators.meta.preparing import takes_sparse
+from treewright.estimators.meta.routing import check_metadata, fit_router, route_to_member
 from treewright.estimators.parameter_docs import documented
-from treewright.estimators.parameters import check_progress, is_real, is_whole, parameter_error, shows_progress
+from treewright.estimators.parameters import (
+    check_progress,
+    is_real,
+    is_whole,
+    parameter_error,
+    shows_progress,
+    store_parameters,
+)
 from treewright.estimators.random_state import draw_seed
-from treewright.estimators.single.base import TreeLearner, adopt, specification
+from treewright.estimators.single.base import TreeLearner
 from treewright.estimators.single.trees import DecisionTreeClassifier, DecisionTreeRegressor
 from treewright.estimators.weights import read_costs
-from treewright.runtime.forms import choose_compiled_form
 from treewright.runtime.progress import follow, interruptible
 from treewright.runtime.threads import run_interruptibly, usable_threads
-from treewright.table import Frame, Table
 from treewright.table.column import Column
-from treewright.table.selection import distinct_names, names_of, open_table, take_columns, take_rows
+from treewright.table.selection import names_of, open_table, take_columns
 from treewright.table.sparse import in_rows
 from treewright.table.user_warnings import warn_user
 from treewright.tree import Target
 
-# Columns are drawn from another random stream than rows.
-COLUMN_STREAM = 0x2545F491
-
-# The kinds of columns are declared once, for all members.
-DECLARATIONS = ("categorical_features", "numeric_features")
-
 # Attributes of a fitted model that depend on `oob_score`.
 _OPTIONAL = ("oob_score_", "oob_decision_function_", "oob_prediction_")
-
-
-@dataclass(frozen=True, eq=False)
-class Draws:
-    """How the rows and the columns of each member are drawn."""
-
-    seed: int
-    n_rows: int
-    n_columns: int
-    rows: Bagging
-    columns: Bagging
-
-    def counts(self, member: int) -> np.ndarray:
-        """How often each row is drawn for a member."""
-        return bag_of_tree(choose_compiled_form(), self.seed, member, self.rows, self.n_rows)
-
-    def columns_of(self, member: int) -> np.ndarray:
-        """The columns of a member, in the order of the table; a column may occur twice."""
-        seed = self.seed ^ COLUMN_STREAM
-        counts = bag_of_tree(choose_compiled_form(), seed, member, self.columns, self.n_columns)
-        return np.repeat(np.arange(self.n_columns), counts)
-
-
-class Rows:
-    """The training data of trees of this library: the table is read once, and weighted anew for each member."""
-
-    def __init__(self, base: TreeLearner, table: Table, training: Training) -> None:
-        specification(base, seed=0).check(training)
-        self.table, self.training = table, training
-
-    def fit(self, member: TreeLearner, counts: np.ndarray, places: np.ndarray) -> Any:
-        training = self.training
-        if len(places) != len(training.columns) or (np.diff(places) != 1).any():
-            new_names = distinct_names([training.columns[place].name for place in places])
-            columns = tuple(
-                replace(training.columns[place], name=name) for name, place in zip(new_names, places, strict=True)
-            )
-            training = replace(training, columns=columns, values=training.values[:, places])
-        spec = specification(member)
-        spec = replace(spec, plan=replace(spec.plan, n_jobs=1))
-        weights = training.weights * counts
-        by_class = spec.weigh(training, weights)
-        weights = by_class if by_class.any() else weights  # a bag may have only rows of a class of weight 0
-        bag = replace(replace(training, weights=weights).rows(np.flatnonzero(weights)), whole=None)
-        names = [column.name for column in training.columns] if self.table.named else None
-        return adopt(member, spec.fit(bag), training.classes, names, len(places))
-
-    def open(self, training: Training) -> Any:
-        """The training table as members read it."""
-        return in_rows(training.values)
-
-
-class Frames:
-    """The training data of other estimators: a table with the rows and columns of each member."""
-
-    def __init__(
-        self, base: Any, X: Any, training: Training, declares_numbers: bool, metadata: Mapping[str, Any]
-    ) -> None:
-        member = prepared(base)
-        self.takes_weights = takes_weights(member)
-        if not self.takes_weights and (training.weights != training.weights[0]).any():
-            raise ValueError(
-                f"the rows have different weights, but {type(base).__name__} does not support sample_weight; "
-                "leave the weights out, or use another estimator"
-            )
-        table = open_table(X)
-        kept = None if training.kept is None else np.flatnonzero(training.kept)
-        self.X = table if kept is None else take_rows(table, kept)
-        self.metadata = metadata if kept is None else take_metadata(table, metadata, kept)
-        self.training, self.declares_numbers = training, declares_numbers
-        self.y = training.y
-        if training.target.is_classes:
-            place = {name: place for place, name in enumerate(training.classes.tolist())}
-            # A class that was only declared has no rows.
-            places = np.array([place.get(name, 0) for name in training.target.classes])
-            self.y = training.classes[places[training.y]]
-
-    def fit(self, member: Any, counts: np.ndarray, places: np.ndarray) -> Any:
-        member = self._declare(prepared(member), places)
-        drawn = np.flatnonzero(counts)
-        weights = (counts * self.training.weights)[drawn]
-        if not self.takes_weights:
-            drawn, weights = np.repeat(np.arange(len(counts)), counts), None
-        X, y = for_member(member, take_columns(take_rows(self.X, drawn), places)), self.y[drawn]
-        if self.training.target.is_classes and (y == y[0]).all():
-            # Many classifiers refuse to learn from one class.
-            member = DummyClassifier(strategy="most_frequent")
-            return member.fit(X, y)
-        options = take_metadata(self.X, self.metadata, drawn)
-        member.fit(X, y, **options, **({} if weights is None else {"sample_weight": weights}))
-        return member
-
-    def open(self, training: Training) -> Any:
-        """The training table as members read it."""
-        return self.X
-
-    def _declare(self, member: Any, places: np.ndarray) -> Any:
-        """The member with the declared kinds of the columns: a bag may have no value that shows the kind."""
-        columns = [self.training.columns[place] for place in places]
-        kinds = {
-            "categorical_features": [place for place, column in enumerate(columns) if column.is_categorical],
-            "numeric_features": [
-                place for place, column in enumerate(columns) if column.is_numeric and self.declares_numbers
-            ],
-        }
-        wanted = {
-            name: kinds[name.split("__")[-1]]
-            for name, value in member.get_params().items()
-            if name.split("__")[-1] in DECLARATIONS and value is None
-        }
-        return member.set_params(**{name: places for name, places in wanted.items() if places})
-
-
-def for_member(member: Any, X: Any) -> Any:
-    """The table in a form that the member reads: pipelines of scikit-learn cannot read the frame of this library."""
-    is_foreign = isinstance(member, Pipeline) and not isinstance(member, PreparedMember)
-    if not is_foreign or not isinstance(X, Frame):
-        return X
-    columns = [X[name] for name in X.columns]
-    is_numeric = all(column.dtype.kind in "biuf" for column in columns)
-    return np.column_stack([np.asarray(column, dtype=np.float64 if is_numeric else object) for column in columns])
 
 
 class BaggingLearner(CountedEnsemble, MetaEstimatorMixin, TableLearner):
@@ -206,12 +82,12 @@ class BaggingLearner(CountedEnsemble, MetaEstimatorMixin, TableLearner):
         training = self._read_training(table, y, sample_weight)
         earlier = self._earlier(training)
         draws = self._draws(*training.values.shape, has_members=bool(earlier))
-        source: Rows | Frames
+        source: TreeRows | MemberFrames
         if reads_once:
-            source = Rows(base, table, training)
+            source = TreeRows(base, table, training)
         else:
             requested = route_to_member(self, metadata)
-            source = Frames(base, X, training, self.numeric_features is not None, requested)
+            source = MemberFrames(base, X, training, self.numeric_features is not None, requested)
         # Attributes are set at the end, so that an error or Ctrl-C leaves the model unchanged.
         fitted = copy(self)
         for name in _OPTIONAL:
@@ -354,7 +230,7 @@ class BaggingLearner(CountedEnsemble, MetaEstimatorMixin, TableLearner):
             return max(1, int(size * n_columns))
         raise parameter_error("max_features", size, f"a number of columns up to {n_columns}, or a share of them")
 
-    def _fit_members(self, source: Rows | Frames, base: Any, draws: Draws, first: int) -> list[Any]:
+    def _fit_members(self, source: TreeRows | MemberFrames, base: Any, draws: Draws, first: int) -> list[Any]:
         settings = get_config()
         # Threads may change the filters of warnings, which are restored at the end.
         with (
@@ -372,7 +248,7 @@ class BaggingLearner(CountedEnsemble, MetaEstimatorMixin, TableLearner):
                 tick(1)
                 return fitted
 
-            n_threads, stop = self._count_threads(isinstance(source, Rows)), np.zeros(1, np.uint8)
+            n_threads, stop = self._count_threads(isinstance(source, TreeRows)), np.zeros(1, np.uint8)
             found: list[Any] = interruptible(
                 lambda: run_interruptibly(fit_one, range(first, self.n_estimators), n_threads, stop)
             )
@@ -489,21 +365,7 @@ class BaggingClassifier(ClassPredictions, BaggingLearner):
         progress: bool | None = None,
         verbose: int | None = None,
     ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.max_samples = max_samples
-        self.max_features = max_features
-        self.replace = replace
-        self.replace_features = replace_features
-        self.voting = voting
-        self.oob_score = oob_score
-        self.warm_start = warm_start
-        self.categorical_features = categorical_features
-        self.numeric_features = numeric_features
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.progress = progress
-        self.verbose = verbose
+        store_parameters(self, locals())
 
     def _check_parameters(self) -> Any:
         if not isinstance(self.voting, str) or self.voting not in ("soft", "hard"):
@@ -598,20 +460,7 @@ class BaggingRegressor(NumberPredictions, BaggingLearner):
         progress: bool | None = None,
         verbose: int | None = None,
     ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.max_samples = max_samples
-        self.max_features = max_features
-        self.replace = replace
-        self.replace_features = replace_features
-        self.oob_score = oob_score
-        self.warm_start = warm_start
-        self.categorical_features = categorical_features
-        self.numeric_features = numeric_features
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.progress = progress
-        self.verbose = verbose
+        store_parameters(self, locals())
 
     def _predict_member(self, member: Any, X: Any) -> np.ndarray:
         return np.asarray(member.predict(X), dtype=np.float64).reshape(-1, 1)
@@ -654,16 +503,7 @@ class RandomSubspaceClassifier(BaggingClassifier):
         progress: bool | None = None,
         verbose: int | None = None,
     ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.max_features = max_features
-        self.voting = voting
-        self.categorical_features = categorical_features
-        self.numeric_features = numeric_features
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.progress = progress
-        self.verbose = verbose
+        store_parameters(self, locals())
 
 
 @documented("meta", "bagging", "subspace", "numbers")
@@ -693,12 +533,4 @@ class RandomSubspaceRegressor(BaggingRegressor):
         progress: bool | None = None,
         verbose: int | None = None,
     ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.max_features = max_features
-        self.categorical_features = categorical_features
-        self.numeric_features = numeric_features
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.progress = progress
-        self.verbose = verbose
+        store_parameters(self, locals())

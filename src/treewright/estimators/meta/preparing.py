@@ -18,7 +18,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, h
 from treewright.estimators.base import TableLearner
 from treewright.estimators.equivalents import NamesExplained
 from treewright.estimators.parameter_docs import documented
-from treewright.estimators.parameters import is_auto, is_whole, parameter_error
+from treewright.estimators.parameters import is_auto, is_whole, parameter_error, store_parameters
 from treewright.table import Column, read_frame, read_like
 from treewright.table.sparse import SparseValues
 
@@ -100,10 +100,7 @@ class TablePreparer(NamesExplained, TransformerMixin, BaseEstimator):
         categorical_features: Any = None,
         numeric_features: Any = None,
     ) -> None:
-        self.max_categories = max_categories
-        self.scale = scale
-        self.categorical_features = categorical_features
-        self.numeric_features = numeric_features
+        store_parameters(self, locals())
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Compute medians, scales and categories; `y` is not used."""

@@ -18,7 +18,7 @@ from treewright.estimators.chunks import by_chunks
 from treewright.estimators.meta.combining import Combination, Named, Task
 from treewright.estimators.meta.preparing import TablePreparer, prepared
 from treewright.estimators.parameter_docs import documented
-from treewright.estimators.parameters import parameter_error
+from treewright.estimators.parameters import parameter_error, store_parameters
 from treewright.table import read_classes, read_numbers
 from treewright.table.selection import open_rows
 
@@ -168,14 +168,7 @@ class StackingClassifier(ClassifierMixin, Stacking):
         progress: bool | None = None,
         verbose: int | None = None,
     ) -> None:
-        self.estimators = estimators
-        self.final_estimator = final_estimator
-        self.cv = cv
-        self.stack_method = stack_method
-        self.passthrough = passthrough
-        self.n_jobs = n_jobs
-        self.progress = progress
-        self.verbose = verbose
+        store_parameters(self, locals())
 
     @_final_has("predict_proba")
     @by_chunks
@@ -235,13 +228,7 @@ class StackingRegressor(RegressorMixin, Stacking):
         progress: bool | None = None,
         verbose: int | None = None,
     ) -> None:
-        self.estimators = estimators
-        self.final_estimator = final_estimator
-        self.cv = cv
-        self.passthrough = passthrough
-        self.n_jobs = n_jobs
-        self.progress = progress
-        self.verbose = verbose
+        store_parameters(self, locals())
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The coefficient of determination: 1 is perfect, 0 is as good as predicting the mean."""

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from treewright.estimators.chunks import by_chunks
 from treewright.estimators.meta.combining import Combination, Named, Task, default_members
 from treewright.estimators.parameter_docs import documented
-from treewright.estimators.parameters import parameter_error
+from treewright.estimators.parameters import parameter_error, store_parameters
 from treewright.table import read_classes, read_numbers
 from treewright.table.selection import open_rows
 
@@ -104,12 +104,7 @@ class VotingClassifier(ClassifierMixin, Voting):
         progress: bool | None = None,
         verbose: int | None = None,
     ) -> None:
-        self.estimators = estimators
-        self.voting = voting
-        self.weights = weights
-        self.n_jobs = n_jobs
-        self.progress = progress
-        self.verbose = verbose
+        store_parameters(self, locals())
 
     @by_chunks
     def predict(self, X: Any) -> np.ndarray:
@@ -186,11 +181,7 @@ class VotingRegressor(RegressorMixin, Voting):
         progress: bool | None = None,
         verbose: int | None = None,
     ) -> None:
-        self.estimators = estimators
-        self.weights = weights
-        self.n_jobs = n_jobs
-        self.progress = progress
-        self.verbose = verbose
+        store_parameters(self, locals())
 
     @by_chunks
     def predict(self, X: Any) -> np.ndarray:

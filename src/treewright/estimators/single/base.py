@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -42,6 +42,22 @@ class TreeLearner(TableLearner):
     _recipe: ClassVar[Mapping[str, Any]] = {}
     _criteria: ClassVar[tuple[str, ...]]
     _spec: ClassVar[type[TreeSpec]] = TreeSpec
+
+    # Parameters of the recipes; each recipe has some of them.
+    criterion: str | Callable[..., float]
+    categorical: str
+    candidates: str | tuple[str, float]
+    splitter: str | tuple[str, int]
+    max_depth: int | None
+    min_samples_split: int | float
+    min_samples_leaf: int | float
+    min_weight_fraction_leaf: float
+    min_split_gain: float
+    min_impurity_decrease: float
+    max_p_value: float
+    max_leaf_nodes: int | None
+    max_features: int | float | str | None
+    n_jobs: int | None
 
     # Parameters that a learner may leave out of its signature.
     prune: str | None = None
@@ -219,7 +235,7 @@ class TreeLearner(TableLearner):
     def _pruning(self) -> Pruning | None:
         if self.prune is None:
             return self._pruning_by_impurity()
-        from treewright.estimators.single.pruning import check_pruning
+        from treewright.estimators.single.pruned_growth import check_pruning
 
         pruning = Pruning(
             self.prune, self.ccp_alpha, self.validation_fraction, self.confidence, self.variant, self.subtree_raising

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from treewright.estimators.parameter_docs import documented
+from treewright.estimators.parameters import store_parameters
 from treewright.estimators.single.base import TreeClassifier, TreeRegressor
 
 
@@ -48,25 +49,7 @@ class CARTClassifier(TreeClassifier):
         numeric_features: Any = None,
         n_jobs: int | None = None,
     ) -> None:
-        self.criterion = criterion
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.min_split_gain = min_split_gain
-        self.max_p_value = max_p_value
-        self.max_leaf_nodes = max_leaf_nodes
-        self.prune = prune
-        self.ccp_alpha = ccp_alpha
-        self.validation_fraction = validation_fraction
-        self.missing = missing
-        self.unseen = unseen
-        self.class_weight = class_weight
-        self.misclassification_costs = misclassification_costs
-        self.smoothing = smoothing
-        self.categorical_features = categorical_features
-        self.numeric_features = numeric_features
-        self.n_jobs = n_jobs
+        store_parameters(self, locals())
 
 
 @documented("single", "cart", "numbers", "cost_complexity")
@@ -103,18 +86,4 @@ class CARTRegressor(TreeRegressor):
         numeric_features: Any = None,
         n_jobs: int | None = None,
     ) -> None:
-        self.criterion = criterion
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.min_split_gain = min_split_gain
-        self.max_leaf_nodes = max_leaf_nodes
-        self.prune = prune
-        self.ccp_alpha = ccp_alpha
-        self.validation_fraction = validation_fraction
-        self.missing = missing
-        self.unseen = unseen
-        self.categorical_features = categorical_features
-        self.numeric_features = numeric_features
-        self.n_jobs = n_jobs
+        store_parameters(self, locals())

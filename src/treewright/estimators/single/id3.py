@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from treewright.estimators.parameter_docs import documented
+from treewright.estimators.parameters import store_parameters
 from treewright.estimators.single.base import TreeClassifier
 from treewright.table import Kind, Table
 from treewright.table.categories import some
@@ -66,17 +67,7 @@ class ID3Classifier(TreeClassifier):
         categorical_features: Any = None,
         n_jobs: int | None = None,
     ) -> None:
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_split_gain = min_split_gain
-        self.max_p_value = max_p_value
-        self.missing = missing
-        self.unseen = unseen
-        self.class_weight = class_weight
-        self.misclassification_costs = misclassification_costs
-        self.smoothing = smoothing
-        self.categorical_features = categorical_features
-        self.n_jobs = n_jobs
+        store_parameters(self, locals())
 
     def _read_table(self, X: Any) -> Table:
         table = super()._read_table(X)

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from treewright.engines.criteria import criteria_of
 from treewright.estimators.parameter_docs import documented
+from treewright.estimators.parameters import store_parameters
 from treewright.estimators.single.base import TreeClassifier, TreeRegressor
 
 
@@ -47,18 +48,7 @@ class ObliviousTreeClassifier(TreeClassifier):
         numeric_features: Any = None,
         n_jobs: int | None = None,
     ) -> None:
-        self.criterion = criterion
-        self.categorical = categorical
-        self.max_depth = max_depth
-        self.min_split_gain = min_split_gain
-        self.missing = missing
-        self.unseen = unseen
-        self.class_weight = class_weight
-        self.misclassification_costs = misclassification_costs
-        self.smoothing = smoothing
-        self.categorical_features = categorical_features
-        self.numeric_features = numeric_features
-        self.n_jobs = n_jobs
+        store_parameters(self, locals())
 
 
 @documented("single", "oblivious", "numbers")
@@ -91,12 +81,4 @@ class ObliviousTreeRegressor(TreeRegressor):
         numeric_features: Any = None,
         n_jobs: int | None = None,
     ) -> None:
-        self.criterion = criterion
-        self.categorical = categorical
-        self.max_depth = max_depth
-        self.min_split_gain = min_split_gain
-        self.missing = missing
-        self.unseen = unseen
-        self.categorical_features = categorical_features
-        self.numeric_features = numeric_features
-        self.n_jobs = n_jobs
+        store_parameters(self, locals())

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from treewright.estimators.parameter_docs import documented
+from treewright.estimators.parameters import store_parameters
 from treewright.estimators.single.base import TreeClassifier, TreeRegressor
 
 
@@ -43,22 +44,7 @@ class RandomTreeClassifier(TreeClassifier):
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
-        self.criterion = criterion
-        self.categorical = categorical
-        self.max_features = max_features
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.missing = missing
-        self.unseen = unseen
-        self.class_weight = class_weight
-        self.misclassification_costs = misclassification_costs
-        self.smoothing = smoothing
-        self.categorical_features = categorical_features
-        self.numeric_features = numeric_features
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+        store_parameters(self, locals())
 
 
 @documented("single", "random_tree", "numbers")
@@ -92,16 +78,4 @@ class RandomTreeRegressor(TreeRegressor):
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
-        self.criterion = criterion
-        self.categorical = categorical
-        self.max_features = max_features
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.missing = missing
-        self.unseen = unseen
-        self.categorical_features = categorical_features
-        self.numeric_features = numeric_features
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+        store_parameters(self, locals())

@@ -97,7 +97,7 @@ class TreeSpec:
     def _fit(self, training: Training) -> FittedTree:
         if self.pruning is None:
             return FittedTree(self.grow(training))
-        from treewright.estimators.single.pruning import grow_to_size
+        from treewright.estimators.single.pruned_growth import grow_to_size
 
         return grow_to_size(self, self.pruning, training)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from treewright.estimators.parameter_docs import documented
+from treewright.estimators.parameters import store_parameters
 from treewright.estimators.single.base import TreeClassifier, TreeRegressor
 
 
@@ -42,17 +43,7 @@ class DecisionStumpClassifier(TreeClassifier):
         numeric_features: Any = None,
         n_jobs: int | None = None,
     ) -> None:
-        self.criterion = criterion
-        self.categorical = categorical
-        self.min_samples_leaf = min_samples_leaf
-        self.missing = missing
-        self.unseen = unseen
-        self.class_weight = class_weight
-        self.misclassification_costs = misclassification_costs
-        self.smoothing = smoothing
-        self.categorical_features = categorical_features
-        self.numeric_features = numeric_features
-        self.n_jobs = n_jobs
+        store_parameters(self, locals())
 
 
 @documented("single", "stump", "numbers")
@@ -84,11 +75,4 @@ class DecisionStumpRegressor(TreeRegressor):
         numeric_features: Any = None,
         n_jobs: int | None = None,
     ) -> None:
-        self.criterion = criterion
-        self.categorical = categorical
-        self.min_samples_leaf = min_samples_leaf
-        self.missing = missing
-        self.unseen = unseen
-        self.categorical_features = categorical_features
-        self.numeric_features = numeric_features
-        self.n_jobs = n_jobs
+        store_parameters(self, locals())

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from treewright.estimators.parameter_docs import documented
+from treewright.estimators.parameters import store_parameters
 from treewright.estimators.single.base import TreeClassifier, TreeRegressor
 
 
@@ -62,32 +63,7 @@ class DecisionTreeClassifier(TreeClassifier):
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
-        self.criterion = criterion
-        self.categorical = categorical
-        self.candidates = candidates
-        self.splitter = splitter
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.min_split_gain = min_split_gain
-        self.min_impurity_decrease = min_impurity_decrease
-        self.max_p_value = max_p_value
-        self.max_leaf_nodes = max_leaf_nodes
-        self.max_features = max_features
-        self.prune = prune
-        self.ccp_alpha = ccp_alpha
-        self.validation_fraction = validation_fraction
-        self.missing = missing
-        self.unseen = unseen
-        self.monotonic_cst = monotonic_cst
-        self.class_weight = class_weight
-        self.misclassification_costs = misclassification_costs
-        self.smoothing = smoothing
-        self.categorical_features = categorical_features
-        self.numeric_features = numeric_features
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+        store_parameters(self, locals())
 
 
 @documented("single", "general", "numbers", "cost_complexity")
@@ -134,25 +110,4 @@ class DecisionTreeRegressor(TreeRegressor):
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
-        self.criterion = criterion
-        self.categorical = categorical
-        self.candidates = candidates
-        self.splitter = splitter
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.min_split_gain = min_split_gain
-        self.min_impurity_decrease = min_impurity_decrease
-        self.max_leaf_nodes = max_leaf_nodes
-        self.max_features = max_features
-        self.prune = prune
-        self.ccp_alpha = ccp_alpha
-        self.validation_fraction = validation_fraction
-        self.missing = missing
-        self.unseen = unseen
-        self.monotonic_cst = monotonic_cst
-        self.categorical_features = categorical_features
-        self.numeric_features = numeric_features
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+        store_parameters(self, locals())

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from treewright.estimators.base import Ensemble, TableLearner, columns_of, read_rows
-from treewright.estimators.boosting.learners import Boosting
+from treewright.estimators.boosting.base import Boosting
 from treewright.insight.diversity import predictions_of_members
 from treewright.insight.explanation.parts import Contribution, Contributions, Member, TreeSums
 from treewright.insight.one_row import names_of_columns, value_of

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from treewright.estimators.base import columns_of, read_rows
-from treewright.estimators.boosting.learners import Boosting
+from treewright.estimators.boosting.base import Boosting
 from treewright.estimators.forest.base import ForestLearner
 from treewright.estimators.meta.bagging import BaggingLearner
 from treewright.estimators.single.base import TreeLearner

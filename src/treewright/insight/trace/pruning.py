@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from treewright.estimators.single.c45 import C45Spec
+from treewright.estimators.single.c45_specification import C45Spec
 from treewright.insight.measures import upper_error_bound
 from treewright.insight.trace.rows import Here, branches_of, divide
 from treewright.insight.trace.steps import PruningStep

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from treewright.estimators.base import read_rows
-from treewright.estimators.boosting.learners import Boosting
+from treewright.estimators.boosting.base import Boosting
 from treewright.estimators.forest.base import ForestLearner
 from treewright.estimators.meta.adaboost import AdaBoost
 from treewright.estimators.meta.bagging import BaggingClassifier, BaggingRegressor

@@ -17,10 +17,10 @@ from treewright.estimators.base import Training, read_table, read_training
 from treewright.estimators.missing_values import impute
 from treewright.estimators.parameters import Plan
 from treewright.estimators.single.base import TreeLearner, specification
-from treewright.estimators.single.c45 import LEAST_SPREAD, C45Spec
+from treewright.estimators.single.c45_specification import LEAST_SPREAD, C45Spec
 from treewright.estimators.single.magnitudes import scales_of_columns, with_scaled_columns, without_scales
 from treewright.estimators.single.one_rule import OneRClassifier
-from treewright.estimators.single.pruning import split_validation
+from treewright.estimators.single.pruned_growth import split_validation
 from treewright.estimators.single.specification import Pruning, TreeSpec
 from treewright.estimators.weights import altered_priors, read_costs
 from treewright.insight.trace.choice import TableView

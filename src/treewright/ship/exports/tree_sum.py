@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from treewright.encoding.target_encoding import TargetEncoding
 from treewright.estimators.base import columns_of
-from treewright.estimators.boosting.learners import Boosting
+from treewright.estimators.boosting.base import Boosting
 from treewright.estimators.boosting.losses import Exponential, LogLoss, ManyClasses, Tweedie
 from treewright.estimators.forest.base import ForestLearner
 from treewright.estimators.meta import AdaBoostClassifier

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from treewright.estimators.base import Ensemble, labels_of_classes, target_of
-from treewright.estimators.single.pruning import ValidatedPath, cross_validate_ccp_alpha
+from treewright.estimators.single.ccp_validation import ValidatedPath, cross_validate_ccp_alpha
 from treewright.insight.diversity import diversity
 from treewright.show.picture.colours import LINE, OKABE_ITO
 from treewright.show.plots.tables import classes_of_rows, open_axes

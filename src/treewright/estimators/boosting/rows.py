@@ -1,0 +1,77 @@
+"""Some rows of a coded table with their targets and weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from treewright.encoding.chunks import is_here
+from treewright.engines.boosting.worker_engine import Share
+from treewright.estimators.boosting.losses import Loss
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Some rows of a coded table with their targets and weights."""
+
+    codes: Any  # uint8[column, row], or `CodesElsewhere`
+    targets: np.ndarray  # one per row, or a line per output
+    weights: np.ndarray
+    start: np.ndarray | None = None  # [output, row]: initial scores of the rows, if they are not the same for all
+    # Returns the codes of training and validation rows, where those depend on the targets of the training rows.
+    code_apart: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]] | None = None
+    allocate: Callable[..., np.ndarray] = np.empty  # makes arrays of the size of the codes
+    share: Share | None = None  # if these are some rows of a table, and other workers have the others
+
+    def __len__(self) -> int:
+        return int(self.codes.shape[1])
+
+    @property
+    def n_rows_in_all(self) -> int:
+        return len(self) if self.share is None else self.share.n_rows
+
+    def here(self) -> Rows:
+        """The same rows with codes in the memory of this process."""
+        return self if is_here(self.codes) else replace(self, codes=self.codes.gather())
+
+    def between(self, first: int, last: int, codes: np.ndarray, share: Share | None) -> Rows:
+        """Consecutive rows with these codes, for one of several workers."""
+        own = slice(first, last)
+        start = None if self.start is None else np.ascontiguousarray(self.start[:, own])
+        targets = np.ascontiguousarray(self.targets[..., own])
+        return Rows(codes, targets, self.weights[own], start, share=share)
+
+    def take(self, places: np.ndarray) -> Rows:
+        start = None if self.start is None else np.ascontiguousarray(self.start[:, places])
+        targets = np.ascontiguousarray(self.targets[..., places])
+        return Rows(self._take_codes(places), targets, self.weights[places], start, allocate=self.allocate)
+
+    def _take_codes(self, places: np.ndarray) -> Any:
+        if not is_here(self.codes):
+            return self.codes.take(places)
+        codes = self.allocate((len(self.codes), len(places)), np.uint8)
+        for line, taken in zip(self.codes, codes, strict=True):
+            taken[:] = line[places]
+        return codes
+
+    def split(self, kept: np.ndarray, held_out: np.ndarray) -> tuple[Rows, Rows]:
+        """The training rows and the validation set."""
+        training, validation = self.take(kept), self.take(held_out)
+        if self.code_apart is None:
+            return training, validation
+        codes = self.code_apart(kept, held_out)
+        return replace(training, codes=codes[0]), replace(validation, codes=codes[1])
+
+    def begin(self, loss: Loss) -> np.ndarray:
+        """The initial score of all rows, per output; 0 if each row has its own."""
+        initial = loss.begin(self.targets, self.weights)
+        return initial if self.start is None else np.zeros_like(initial)
+
+    def scores(self, initial: np.ndarray) -> np.ndarray:
+        """The scores before the first round: [output, row]."""
+        if self.start is not None:
+            return self.start + initial[:, None]
+        return np.repeat(initial[:, None], len(self), axis=1)
