@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -220,7 +220,19 @@ class TableLearner(NamesExplained, BaseEstimator):
             del self.feature_names_in_
 
 
-class ClassPredictions(ClassifierMixin):
+class LogProbabilities:
+    """`predict_log_proba` of classifiers that have `predict_proba`."""
+
+    predict_proba: Callable[..., Any]
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """The natural logarithm of `predict_proba`; minus infinity for a class whose probability is zero."""
+        shares = self.predict_proba(X)
+        with np.errstate(divide="ignore"):
+            return [np.log(one) for one in shares] if isinstance(shares, list) else np.log(shares)
+
+
+class ClassPredictions(LogProbabilities, ClassifierMixin):
     """The base of all classifiers: a target of classes, and predictions that are their probabilities."""
 
     _takes_several: ClassVar[bool] = False
@@ -263,12 +275,6 @@ class ClassPredictions(ClassifierMixin):
         place = np.zeros(len(self._target().classes), dtype=np.intp)
         place[self._labels_of_classes()] = np.arange(len(self.classes_))
         return self.classes_[place[labels]]
-
-    def predict_log_proba(self, X: Any) -> Any:
-        """The natural logarithm of `predict_proba`; minus infinity for a class that is not in the leaf."""
-        shares = self.predict_proba(X)
-        with np.errstate(divide="ignore"):
-            return [np.log(one) for one in shares] if isinstance(shares, list) else np.log(shares)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The accuracy: the fraction of rows whose class, or all of several, is predicted correctly."""

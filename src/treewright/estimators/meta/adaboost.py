@@ -11,10 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, RegressorMixin, clone, is_classifier
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from treewright.estimators.base import (
-    CountedEnsemble,
-    TableLearner,
-)
+from treewright.estimators.base import CountedEnsemble, LogProbabilities, TableLearner
 from treewright.estimators.chunks import by_chunks
 from treewright.estimators.data_digest import digest_of_frame
 from treewright.estimators.equivalents import NamesExplained
@@ -262,7 +259,7 @@ class AdaBoost(NamesExplained, CountedEnsemble, MetaEstimatorMixin, BaseEstimato
 
 
 @documented("meta", "adaboost", "classes")
-class AdaBoostClassifier(ClassifierMixin, AdaBoost):
+class AdaBoostClassifier(LogProbabilities, ClassifierMixin, AdaBoost):
     """AdaBoost for classes, in the SAMME form for any number of classes.
 
     All rows start with the same weight. Each round fits a member to the weighted rows and computes its error, the
@@ -309,10 +306,6 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
     def predict_proba(self, X: Any) -> np.ndarray:
         """The class probabilities, in the order of `classes_`: the softmax of the votes (Zhu et al., equation 15)."""
         return self._shares(self._votes(X))
-
-    def predict_log_proba(self, X: Any) -> np.ndarray:
-        """The natural logarithm of `predict_proba`."""
-        return np.log(self.predict_proba(X))
 
     def decision_function(self, X: Any) -> np.ndarray:
         """The votes: for each class between -1/(K-1), all members against it, and 1, all for it.
