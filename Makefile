@@ -1,6 +1,8 @@
 PYTHON ?= python3
 VENV := .venv
-PIP := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check
+# Pip would compile thousands of modules that are never imported. Python compiles the others once, if it may write them.
+PIP := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile
+export PYTHONDONTWRITEBYTECODE :=
 READY := $(VENV)/.ready
 BENCH_READY := $(VENV)/.bench-ready
 

@@ -18,10 +18,11 @@ from treewright.tree import SplitKind, Target, Tree
 
 # Compiling a kernel takes seconds, so no single example is timed; a build of a commit is the same each time.
 settings.register_profile("full", deadline=None, derandomize=bool(os.environ.get("CI")))
+settings.register_profile("half", settings.get_profile("full"), max_examples=50)
 settings.register_profile("fast", settings.get_profile("full"), max_examples=25)
 settings.register_profile("soak", settings.get_profile("full"), max_examples=1000)
 
-PROFILES = {"not slow and not soak": "fast", "not soak": "full"}
+PROFILES = {"not slow and not soak": "fast", "not soak": "half"}
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -8,13 +8,18 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "treewright"
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+SERVER = Path(__file__).parent / "command_server.py"
+_servers: list[subprocess.Popen[bytes]] = []  # the pipe to a server is open as long as it is here
 
 FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
 
@@ -58,11 +63,14 @@ def run_python(blocks: list[Block], name: str) -> None:
 def run_shell(blocks: list[Block], directory: Path, source: Path = PACKAGE.parent, **environment: str) -> str:
     """Run blocks with the commands of an installed and set-up project; returns what they print.
 
-    `make` only looks whether the target exists, because setting up takes minutes.
+    `make` only looks whether the target exists, because setting up takes minutes. Commands of the library itself are
+    forks of one process, because a process of its own imports for seconds.
     """
     commands = directory / "commands"
     commands.mkdir()
-    _write_command(commands / "treewright", f'exec "{sys.executable}" -m treewright "$@"')
+    shared = source == PACKAGE.parent and not environment
+    run = f'-S -E "{SERVER}" "{_command_server()}"' if shared else "-m treewright"
+    _write_command(commands / "treewright", f'exec "{sys.executable}" {run} "$@"')
     make = shutil.which("make")
     _write_command(commands / "make", f'exec "{make}" --dry-run --directory "{ROOT}" "$@" > /dev/null')
     activate = directory / ".venv" / "bin" / "activate"
@@ -85,6 +93,19 @@ def run_shell(blocks: list[Block], directory: Path, source: Path = PACKAGE.paren
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
+
+
+@cache
+def _command_server() -> str:
+    """Start the process that runs commands; returns the path of its socket. It ends with this process."""
+    path = str(Path(tempfile.mkdtemp()) / "socket")
+    environment = {**os.environ, "PYTHONPATH": str(PACKAGE.parent), "PYTHONIOENCODING": "utf-8"}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    server = subprocess.Popen([sys.executable, str(SERVER), path], **pipes, env=environment)
+    assert server.stdout is not None
+    assert server.stdout.readline() == b"ready\n"
+    _servers.append(server)
+    return path
 
 
 def _write_command(path: Path, line: str) -> None:

@@ -7,6 +7,8 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from treewright.runtime import progress
@@ -32,9 +34,20 @@ def interrupt_when_told(words: str) -> InterruptingScreen:
     return screen
 
 
+@contextmanager
+def interrupts_not_ignored() -> Iterator[None]:
+    """Ctrl-C reaches this process and those that it starts, also if a shell started the tests in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def printed_by(code: str, *arguments: str) -> list[str]:
     """The lines that a process of its own prints; it can import the modules of this folder."""
     command = [sys.executable, "-c", code, *arguments]
     folder = Path(__file__).parent
-    ran = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, text=True, timeout=300, check=True)
+    with interrupts_not_ignored():
+        ran = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, text=True, timeout=300, check=True)
     return ran.stdout.splitlines()

@@ -10,8 +10,8 @@ FULL_MAX_EXAMPLES = settings.get_profile("full").max_examples
 
 
 def examples(count: int, **choices: Any) -> settings:
-    """Test a property with `count` examples, and with proportionally fewer in the profile of `make test-fast`.
+    """Test a property with `count` examples when a file of tests is run by itself.
 
-    `make soak` tests it with ten times as many.
+    `make test` draws half of them, `make test-fast` a quarter, and `make soak` ten times as many.
     """
     return settings(max_examples=max(1, count * settings.default.max_examples // FULL_MAX_EXAMPLES), **choices)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from sklearn import ensemble, tree
 from sklearn.base import clone
 from sklearn.datasets import load_iris
+from threadpoolctl import threadpool_limits
 
 import treewright
 from documents import ROOT
@@ -18,6 +20,13 @@ PAGE = ROOT / "docs" / "coming_from.md"
 
 X, y = load_iris(return_X_y=True)
 TWO, NUMBERS = (y == 2).astype(int), X[:, 3] + 0.1
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """Threads of OpenMP spin while they wait, which takes long beside other tests."""
+    with threadpool_limits(1):
+        yield
 
 
 def rows() -> list[Any]:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from interruption import interrupts_not_ignored
 from treewright.cli.errors import Interrupted, UserError, exit_code_of
 
 Runner = Callable[..., Any]
@@ -144,7 +145,9 @@ def test_ctrl_c_ends_with_code_130_and_without_a_traceback(tmp_path: Path, envir
     pipe = tmp_path / "endless.csv"
     os.mkfifo(pipe)
     words = [sys.executable, "-m", "treewright", "fit", str(pipe), "-t", "y"]
-    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", env=environment)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with interrupts_not_ignored():
+        process = subprocess.Popen(words, **pipes, encoding="utf-8", env=environment)
     with pipe.open("w"):  # returns when the command has opened the pipe and waits for rows
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)

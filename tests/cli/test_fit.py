@@ -49,7 +49,7 @@ FRUIT = "colour,weight,ripe\n" + "".join(
 @pytest.mark.slow
 @pytest.mark.parametrize("model", sorted(MODELS))
 def test_every_model_fits_a_table_of_categories(run: Runner, model: str) -> None:
-    result = run("fit", "weather", "--model", model, *few(model), **form_for(model))
+    result = run("fit", "weather", "--model", model, "--folds", "2", *few(model), **form_for(model))
     assert (result.code, result.err) == (0, "")
     assert "accuracy" in result.out
     assert MODELS[model].classifier in result.out
@@ -59,7 +59,7 @@ def test_every_model_fits_a_table_of_categories(run: Runner, model: str) -> None
 @pytest.mark.parametrize("model", sorted(name for name, model in MODELS.items() if model.regressor))
 def test_every_model_for_numbers_fits_a_numeric_target(run: Runner, model: str) -> None:
     result = run(
-        "fit", "iris", "--target", "petal_width", "--model", model, "--folds", "3", *few(model), **form_for(model)
+        "fit", "iris", "--target", "petal_width", "--model", model, "--folds", "2", *few(model), **form_for(model)
     )
     assert (result.code, result.err) == (0, "")
     assert "R2" in result.out
@@ -267,7 +267,7 @@ def test_a_column_with_a_single_value_is_no_trouble_in_any_fold(
     rows = [f"{row},,,,,{'ab'[row % 3 % 2]}" for row in range(20)]
     rows[3], rows[7] = "3,word,,2024-05-01,,a", "7,,1.5,,,b"
     table = write("sparse.csv", "x,text,number,day,nothing,y\n" + "\n".join(rows))
-    result = run("fit", table, "-t", "y", "--model", model, "--folds", "5", *few(model), **form_for(model))
+    result = run("fit", table, "-t", "y", "--model", model, "--folds", "2", *few(model), **form_for(model))
     assert (result.code, result.err) == (0, "")
     assert "Column 'nothing' has no values at all." in result.out
 

@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from treewright import datasets, load, read_table
+from treewright.cli import app
 
 Runner = Callable[..., Any]
 Writer = Callable[[str, str], str]
@@ -106,9 +108,15 @@ def test_a_few_words_among_numbers_are_noted(run: Runner, write: Writer) -> None
 def test_several_files_and_standard_input_are_tables(environment: dict[str, str], write: Writer) -> None:
     first, second = write("a.csv", rows("1,5", "2")), write("b.csv", rows("3", "4,5"))
     for words, given in (([first, second], ""), ([first, "-"], rows("3", "4,5")), (["-"], rows("1,5", "2") * 1)):
-        command = [sys.executable, "-m", "treewright", "fit", *words, *FIT, "--json"]
-        done = subprocess.run(command, input=given, capture_output=True, encoding="utf-8", env=environment, timeout=60)
-        assert (done.returncode, done.stderr) == (0, "")
+        options = ["fit", *words, *FIT, "--json"]
+        if words == ["-"]:  # the pipe of a process
+            command = [sys.executable, "-m", "treewright", *options]
+            pipes = {"input": given, "capture_output": True, "encoding": "utf-8"}
+            done = subprocess.run(command, **pipes, env=environment, timeout=60)
+            assert (done.returncode, done.stderr) == (0, "")
+        else:
+            done = CliRunner().invoke(app, options, input=given, prog_name="treewright")
+            assert (done.exit_code, done.stderr) == (0, "")
         described = json.loads(done.stdout)
         assert described["rows"] == 20 * len(words)
         assert described["table"] == (words if len(words) > 1 else words[0])

@@ -68,7 +68,7 @@ def test_a_sparse_matrix_gives_the_model_of_the_dense_table(learner: Any) -> Non
         model = clone(learner).fit(sp.csr_matrix(DENSE), y)
         assert (model.predict(sp.csc_matrix(DENSE)) == dense.predict(DENSE)).mean() > 0.9 or y is NUMBERS
         return
-    for make in FORMATS[:2] if learner.get_params().get("n_estimators") == "auto" else FORMATS:
+    for make in FORMATS[:1] if learner.get_params().get("n_estimators") == "auto" else FORMATS:
         model = clone(learner).fit(make(DENSE), y)
         np.testing.assert_array_equal(figures(model, make(DENSE)), figures(dense, DENSE))
         np.testing.assert_array_equal(figures(model, DENSE), figures(dense, DENSE))
@@ -185,12 +185,12 @@ def test_what_is_no_table_of_numbers_is_refused() -> None:
     ids=name_of,
 )
 def test_the_table_is_never_a_dense_matrix_of_numbers(learner: Any) -> None:
-    X = sp.random(20_000, 1_500, density=0.002, format="csr", random_state=0)
+    X = sp.random(10_000, 1_500, density=0.002, format="csr", random_state=0)
     y = np.asarray(X[:, :40].sum(axis=1)).ravel() > 0.0
     learner = clone(learner).fit(X[:100], y[:100])  # imports
     tracemalloc.start()
     learner.fit(X, y).predict(X)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    # 240 MB as numbers, 30 MB as codes, which are there by column and by row.
-    assert peak < 200e6
+    # 120 MB as numbers, 15 MB as codes, which are there by column and by row.
+    assert peak < 100e6

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from joblib import parallel_config
 
+from interruption import interrupts_not_ignored
 from treewright import RandomForestClassifier
 from treewright.runtime import progress
 from treewright.runtime.progress import follow, interruptible, is_wanted
@@ -198,7 +199,8 @@ except KeyboardInterrupt:
 @pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 def test_ctrl_c_stops_work_that_does_not_listen() -> None:
-    process = subprocess.Popen([sys.executable, "-c", INTERRUPTED], stdout=subprocess.PIPE, text=True)
+    with interrupts_not_ignored():
+        process = subprocess.Popen([sys.executable, "-c", INTERRUPTED], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
     process.send_signal(signal.SIGINT)

@@ -66,10 +66,10 @@ def test_the_wheel_carries_the_libraries_and_their_index(wheel: Path) -> None:
 @pytest.mark.slow
 def test_the_wheel_works_without_numba_and_without_a_home(wheel: Path, tmp_path: Path) -> None:
     fresh = tmp_path / "fresh"
-    subprocess.run([sys.executable, "-m", "venv", str(fresh)], check=True)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(fresh)], check=True)
     python = fresh / ("Scripts" if sys.platform == "win32" else "bin") / "python"
-    install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(wheel)]
-    subprocess.run(install, check=True, capture_output=True)
+    pip = [sys.executable, "-m", "pip", "--python", str(python), "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, "install", "--no-compile", str(wheel)], check=True, capture_output=True)
     home = tmp_path / "home"
     home.mkdir(mode=0o500)
     environment = {"PATH": os.environ.get("PATH", ""), "HOME": str(home), "PYTHONDONTWRITEBYTECODE": "1"}

@@ -45,9 +45,15 @@ OWN_CLASS_CRITERIA = [tsallis, lopsided, wavy]
 OWN_NUMBER_CRITERIA = [gamma_deviance, wavy_number]
 
 
+def number_of_classes(criterion, target):
+    """The classes of a table; a criterion of one's own is compiled for each number of them, so it gets few numbers."""
+    needed = max(2, max(target) + 1)
+    return next(number for number in (2, 3, 41) if number >= needed) if callable(criterion) else needed
+
+
 def class_impurity(criterion, target, weights):
     if callable(criterion):
-        n_classes = max(2, max(target) + 1)
+        n_classes = number_of_classes(criterion, target)
         return criterion(np.bincount(np.array(target, dtype=int), weights, minlength=n_classes))
     counts = [sum(w for t, w in zip(target, weights, strict=True) if t == k) for k in sorted(set(target))]
     if criterion == "gini":
@@ -199,7 +205,7 @@ def check_root(make_recipe, table, criterion, mode, missing, min_leaf):
     limits = {"max_depth": 1, "min_samples_leaf": min_leaf}
     options = {"recipe": make_recipe(criterion, mode, strategy=STRATEGIES[missing], **limits)}
     if criterion in CLASS_CRITERIA + OWN_CLASS_CRITERIA:
-        n_classes = max(2, max(target) + 1)
+        n_classes = number_of_classes(criterion, target)
         options |= {"labels": np.array(target, np.uint16), "n_classes": n_classes}
         goal = Target("y", tuple(range(n_classes)))
     else:

@@ -16,6 +16,7 @@ from sklearn import datasets as scikit
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
+from interruption import interrupts_not_ignored
 from sample_tables import answers, mixed_table, target_of
 from treewright import GradientBoostingClassifier, GradientBoostingRegressor, show
 from treewright.encoding.bins import code_rows, place_bins
@@ -731,12 +732,8 @@ def test_an_interrupt_waits_for_the_end_of_a_round():
             steps.append("the rest of the round")
         steps.append("another round")
 
-    # A shell starts programs in the background with interrupts ignored.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
+    with interrupts_not_ignored():
         with pytest.raises(KeyboardInterrupt):
             work()
         assert steps == ["the rest of the round"]
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    finally:
-        signal.signal(signal.SIGINT, before)

@@ -87,7 +87,7 @@ def test_without_validation_nothing_is_recorded() -> None:
 @pytest.mark.slow
 def test_folds_record_the_mean_of_their_metrics() -> None:
     X, y = noisy(0)
-    model = GradientBoostingRegressor(eval_metric="r2_score", random_state=0).fit(X, y)
+    model = GradientBoostingRegressor(eval_metric="r2_score", learning_rate=0.3, random_state=0).fit(X, y)
     assert len(model.evals_result_["validation"]["r2_score"]) == len(model.validation_loss_)
     assert model.best_iteration_ == model.n_estimators_
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -141,16 +142,24 @@ def test_one_perfect_row_does_not_decide() -> None:
     assert model.weights_.sum() == pytest.approx(1.0)
 
 
+@cache
+def models_of_columns() -> tuple[Any, Any]:
+    """A classifier and a regressor that were fitted to a dict of columns."""
+    table = colours_and_sizes(90)
+    classes, numbers = targets_of_colours_and_sizes(table)
+    return BayesianAveragingClassifier(cv=2).fit(table, classes), BayesianAveragingRegressor(cv=2).fit(table, numbers)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_the_default_set_reads_mixed_tables_of_every_library(library: str) -> None:
     table = colours_and_sizes(90)
     classes, numbers = targets_of_colours_and_sizes(table)
     make = FORMS[library]
-    models = [BayesianAveragingClassifier(cv=2).fit(one, classes) for one in (table, make(table))]
+    models = [models_of_columns()[0], BayesianAveragingClassifier(cv=2).fit(make(table), classes)]
     np.testing.assert_allclose(models[0].weights_, models[1].weights_)
     np.testing.assert_allclose(models[0].predict_proba(NEW), models[1].predict_proba(make(NEW)))
-    regressors = [BayesianAveragingRegressor(cv=2).fit(one, numbers) for one in (table, make(table))]
+    regressors = [models_of_columns()[1], BayesianAveragingRegressor(cv=2).fit(make(table), numbers)]
     np.testing.assert_allclose(regressors[0].predict(NEW), regressors[1].predict(make(NEW)))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -106,15 +107,23 @@ def test_stacking_finds_the_member_that_knows() -> None:
     assert abs(stump) < 0.02
 
 
+@cache
+def models_of_columns() -> tuple[Any, Any]:
+    """A classifier and a regressor that were fitted to a dict of columns."""
+    table = colours_and_sizes(90)
+    classes, numbers = targets_of_colours_and_sizes(table)
+    return StackingClassifier(cv=2).fit(table, classes), StackingRegressor(passthrough=True, cv=2).fit(table, numbers)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_the_default_set_reads_mixed_tables_of_every_library(library: str) -> None:
     table = colours_and_sizes(90)
     classes, numbers = targets_of_colours_and_sizes(table)
     make = FORMS[library]
-    models = [StackingClassifier(cv=2).fit(one, classes) for one in (table, make(table))]
+    models = [models_of_columns()[0], StackingClassifier(cv=2).fit(make(table), classes)]
     np.testing.assert_allclose(models[0].predict_proba(NEW), models[1].predict_proba(make(NEW)))
-    regressors = [StackingRegressor(passthrough=True, cv=2).fit(one, numbers) for one in (table, make(table))]
+    regressors = [models_of_columns()[1], StackingRegressor(passthrough=True, cv=2).fit(make(table), numbers)]
     np.testing.assert_allclose(regressors[0].predict(NEW), regressors[1].predict(make(NEW)))
 
 
