@@ -22,7 +22,7 @@ from treewright import (
     RandomSubspaceRegressor,
 )
 
-N_ROWS = 2_000
+N_ROWS = 10_000
 # A name with all quotes.
 COLOUR = "a name, with ' and \" signs"
 COLOURS = ["red", "blue's", 'gre"en', "grey"]
