@@ -62,6 +62,7 @@ def test_there_are_rows_for_each_library() -> None:
     assert {row.values[0] for row in rows()} == {"scikit-learn", "LightGBM", "XGBoost"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("section", "theirs", "ours"), rows())
 @pytest.mark.filterwarnings("ignore")
 def test_both_columns_of_a_row_run(section: str, theirs: str, ours: str) -> None:

@@ -111,6 +111,7 @@ def test_the_examples_of_the_page_run_with_its_additions(extended: Path, tmp_pat
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_the_new_command_runs_and_reads_the_new_format(extended: Path, tmp_path: Path) -> None:
     (tmp_path / "fruit.psv").write_text("colour|weight\ngreen|120\nred|?\n", encoding="utf-8")
     commands = [block for block in read_page()[1] if block.language == "sh"]

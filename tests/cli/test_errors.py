@@ -111,6 +111,7 @@ def test_a_directory_is_no_table(run: Runner, tmp_path: Path) -> None:
     assert "is a directory" in result.err
 
 
+@pytest.mark.slow
 def test_the_process_ends_with_the_code_and_the_sentence(run_process: Runner) -> None:
     result = run_process("fit", "iris", "--target", "spezies")
     assert (result.code, result.out) == (2, "")

@@ -32,6 +32,7 @@ def test_json_adds_up_to_the_probability(run: Runner) -> None:
         assert total == pytest.approx(shares[one["output"]], abs=1e-9)
 
 
+@pytest.mark.slow
 def test_a_file_is_explained_in_a_process_of_its_own(run_process: Runner, write: Callable[[str, str], str]) -> None:
     table = write("days.csv", "sky,wind,play\nsun,1,no\nsun,2,no\nrain,3,yes\nrain,,yes\n")
     result = run_process("explain", table, "--target", "play", "--model", "tree", "--row", "3")

@@ -25,6 +25,7 @@ def test_every_form_is_written(run: Runner, tmp_path: Path, suffix: str, beginni
     assert out.read_bytes().startswith(beginning)
 
 
+@pytest.mark.slow
 def test_a_file_is_drawn_by_a_process_of_its_own(run_process: Runner, write: Runner, tmp_path: Path) -> None:
     out = tmp_path / "tree.svg"
     result = run_process(

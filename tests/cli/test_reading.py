@@ -105,6 +105,7 @@ def test_a_few_words_among_numbers_are_noted(run: Runner, write: Writer) -> None
     assert kinds(run, table, "--na", "12y") == {"x": "plain"}
 
 
+@pytest.mark.slow
 def test_several_files_and_standard_input_are_tables(environment: dict[str, str], write: Writer) -> None:
     first, second = write("a.csv", rows("1,5", "2")), write("b.csv", rows("3", "4,5"))
     for words, given in (([first, second], ""), ([first, "-"], rows("3", "4,5")), (["-"], rows("1,5", "2") * 1)):

@@ -41,6 +41,7 @@ def test_json_has_the_steps(run: Runner) -> None:
     assert described["steps"][0]["gain"] == pytest.approx(0.24674981977443933, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_a_file_is_traced_in_a_process_of_its_own(run_process: Runner, tmp_path: Path) -> None:
     table = tmp_path / "days.csv"
     table.write_text("sky,wind,play\nsun,1,no\nsun,2,no\nrain,3,yes\nrain,4,yes\n", encoding="utf-8")

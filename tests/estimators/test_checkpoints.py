@@ -76,6 +76,7 @@ def digest_without_path(model: Any) -> str:
     return digest_of(model.set_params(checkpoint=None, checkpoint_every=20))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LEARNERS)
 def test_a_fit_that_broke_off_ends_with_the_same_model(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -59,6 +59,7 @@ def figures(model: Any, X: Any) -> np.ndarray:
 MEMBERS_OF_OTHERS = ("Voting", "Stacking", "BayesianAveraging")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", learners(), ids=name_of)
 def test_a_sparse_matrix_gives_the_model_of_the_dense_table(learner: Any) -> None:
     y = target_of(learner)
@@ -176,6 +177,7 @@ def test_what_is_no_table_of_numbers_is_refused() -> None:
         treewright.ID3Classifier().fit(sp.csr_matrix(np.eye(3)), [1, 2, 3])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "learner",
     [

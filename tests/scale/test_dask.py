@@ -159,6 +159,7 @@ def fit_both(client: Client, name: str, edges: tuple[int, ...]) -> tuple[Any, An
     return fit_locally(name), fit_on_cluster(client, name, edges)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_the_model_of_a_cluster_is_the_local_one(name: str, three_workers: Client) -> None:
     local, other = fit_both(three_workers, name, UNEVEN)
@@ -232,6 +233,7 @@ def test_predictions_of_a_dask_frame_are_lazy_and_those_of_the_local_model(three
     assert list(shares.columns) == local.classes_.tolist()
 
 
+@pytest.mark.slow
 def test_a_small_table_is_fitted_with_folds_as_locally(three_workers: Client) -> None:
     frame = FRAME.iloc[:600]
     options = {"learning_rate": 0.3, "random_state": 0}

@@ -76,6 +76,7 @@ def digest_in_memory(learner: Any, target: str) -> str:
     return digest_of(clone(learner).fit(frame.drop(columns=["y", "kind", "weight"]), frame[target]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("learner", "target"), LEARNERS, ids=lambda value: type(value).__name__)
 @pytest.mark.parametrize("ends", [(), (100, 100, 350), tuple(range(7, 700, 53))], ids=["whole", "uneven", "many"])
 def test_a_model_of_chunks_is_that_of_the_whole_table(learner: Any, target: str, ends: tuple[int, ...]) -> None:

@@ -75,6 +75,7 @@ def predictions(model: Any, X: Any) -> bytes:
     return np.ascontiguousarray(found).tobytes() + repr(model.predict(X).tolist()).encode()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LEARNERS)
 def test_every_learner_predicts_the_same_bits_after_loading(name: str) -> None:
     X, y = table_of(name)
@@ -101,6 +102,7 @@ def test_categories_of_all_python_types_are_kept() -> None:
     assert predictions(load(save(model)), X) == predictions(model, X)
 
 
+@pytest.mark.slow
 def test_another_process_and_other_threads_predict_the_same_bits(tmp_path: Path) -> None:
     draw = np.random.default_rng(0)
     X = draw.normal(size=(3000, 5))

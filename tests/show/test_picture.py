@@ -308,6 +308,7 @@ def test_without_matplotlib_the_error_is_one_sentence(iris: Any, monkeypatch: py
         plot_tree(iris[2]).draw()
 
 
+@pytest.mark.slow
 def test_a_picture_in_svg_does_not_import_matplotlib() -> None:
     code = (
         "import sys, treewright; m = treewright.CARTClassifier().fit([[1], [2]] * 9, [0, 1] * 9); "

@@ -165,6 +165,7 @@ def test_regression_shows_variances_and_means() -> None:
     assert "<= 2.5 [2 rows, mean 1.0000]; > 2.5 [2 rows, mean 3.0000]" in text
 
 
+@pytest.mark.slow
 def test_a_criterion_without_a_formula_shows_its_impurity_alone() -> None:
     def purity(counts: Any) -> float:
         return float(1.0 - counts.max() / counts.sum())

@@ -200,6 +200,7 @@ def test_an_initial_model_needs_no_classes():
     np.testing.assert_allclose(first - trees, np.log([[0.2, 0.3, 0.5]] * len(X)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["squared_error", "huber", "absolute_error"])
 @pytest.mark.parametrize(("power", "n_estimators"), [(-900, 6), (-600, 6), (400, 6), (-900, "auto"), (400, "auto")])
 def test_targets_of_extreme_magnitude_are_learned_like_others(loss, power, n_estimators):

@@ -86,6 +86,7 @@ def test_gradients_of_the_huber_loss_are_clipped_at_a_quantile_of_the_errors():
     np.testing.assert_array_equal(hessians, 1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"n_estimators": 100}, {"n_estimators": 100, "subsample": 0.5}], ids=str)
 def test_huber_is_as_robust_as_in_scikit_learn(options):
     random = np.random.default_rng(0)

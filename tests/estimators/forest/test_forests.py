@@ -545,6 +545,7 @@ def test_poisson_refuses_a_target_that_is_no_count_but_no_sample_of_one(learner)
     assert (learner.fit(X, one_count).predict(X) >= 0.0).all()
 
 
+@pytest.mark.slow
 def test_two_halves_of_a_small_forest_tell_the_error_of_a_large_one():
     random = np.random.default_rng(0)
     X = random.normal(size=(1500, 5))

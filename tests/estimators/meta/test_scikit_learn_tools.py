@@ -171,6 +171,7 @@ CLASSIFIERS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", CLASSIFIERS, ids=lambda one: type(one).__name__)
 def test_classifiers_are_calibrated_plotted_and_searched(learner: Any) -> None:
     calibrated = CalibratedClassifierCV(learner, cv=3).fit(X, y)

@@ -44,6 +44,7 @@ CLASSES = [
 SCALES = [2.0**power for power in (-660, -300, -50, 50, 265, 490)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("learner", NUMBERS, ids=str)
 def test_a_target_in_another_unit_gives_the_same_tree(learner, scale):
@@ -64,6 +65,7 @@ def test_a_target_whose_squares_exceed_the_floats_is_refused():
         DecisionTreeRegressor().fit([[0], [1]], [0.0, 1e200])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weight", [2.0**-1000, 2.0**-500, 2.0**-20, 2.0**500, 2.0**1000])
 @pytest.mark.parametrize("learner", NUMBERS + CLASSES, ids=str)
 def test_equal_weights_of_any_magnitude_change_nothing(learner, weight):

@@ -299,6 +299,7 @@ def test_random_choices_follow_the_seed_in_both_forms(monkeypatch):
     )
 
 
+@pytest.mark.slow
 @in_both_forms
 def test_every_learner_with_a_criterion_takes_a_function(form):
     X, signal, _ = table(60 if form == "plain" else 120, seed=8)

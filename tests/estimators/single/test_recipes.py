@@ -462,6 +462,7 @@ def test_the_predicted_class_is_the_most_likely_one(learner, missing):
     np.testing.assert_array_equal(model.predict(X), model.classes_[model.predict_proba(X).argmax(axis=1)])
 
 
+@pytest.mark.slow
 def test_thousands_of_classes_need_no_table_of_rows_and_classes():
     X = np.arange(6000.0)[:, None]
     model = DecisionTreeClassifier().fit(X[:3000], np.arange(3000) // 2)

@@ -175,6 +175,7 @@ def trees_of(model: Any) -> list[tuple[Any, np.ndarray, int]]:
     return [(member.tree_, places, -1) for member, places in pairs]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_copies", [1, 6])  # few rows are walked, more are explained by tables
 @pytest.mark.parametrize("with_background", [False, True])
 @pytest.mark.parametrize("name", ENSEMBLES)
