@@ -1,10 +1,11 @@
-"""The machine code of a level of processors uses all that the level has, and nothing that a processor of it may lack."""
+"""The machine code of a level of processors: what it may use, and nothing that a processor of the level may lack."""
 
 from __future__ import annotations
 
 import pytest
 
-from treewright.runtime.build import _codegen
+from treewright.runtime.build import KERNELS_WITH_WIDE_VECTORS, machine_of
+from treewright.runtime.kernels import list_entries, name_of
 from treewright.runtime.library import X86_LEVELS
 
 binding = pytest.importorskip("llvmlite.binding")
@@ -43,11 +44,12 @@ end:
 
 
 def assembly_of(level: str, text: str) -> str:
-    machine = _codegen(level)._tm
+    machine = machine_of(level, wide_vectors=True)._tm
     module = binding.parse_assembly(text)
     options = binding.create_pipeline_tuning_options(speed_level=3)
     options.loop_vectorization = True
-    binding.create_pass_builder(machine, options).getModulePassManager().run(module)
+    passes = binding.create_pass_builder(machine, options)
+    passes.getModulePassManager().run(module, passes)
     return machine.emit_assembly(module)
 
 
@@ -57,6 +59,10 @@ def test_code_of_a_level_has_no_instructions_of_later_processors(level: str) -> 
 
 
 @pytest.mark.parametrize(("level", "register"), [("x86-64-v2", "xmm"), ("x86-64-v3", "ymm"), ("x86-64-v4", "zmm")])
-def test_loops_use_the_widest_vectors_of_the_level(level: str, register: str) -> None:
+def test_loops_can_use_the_widest_vectors_of_the_level(level: str, register: str) -> None:
     assembly = assembly_of(level, LOOP)
-    assert [name for name in ("zmm", "ymm", "xmm") if name in assembly][0] == register
+    assert next(name for name in ("zmm", "ymm", "xmm") if name in assembly) == register
+
+
+def test_the_kernels_that_gain_from_wide_vectors_exist() -> None:
+    assert any(name_of(entry).startswith(KERNELS_WITH_WIDE_VECTORS) for entry in list_entries())

@@ -62,9 +62,11 @@ CONTIGUOUS, ALIGNED, WRITEABLE = 0x0001, 0x0100, 0x0400
 # What LLVM calls the processors of a level.
 PROCESSORS = {level: level for level in X86_LEVELS} | {"aarch64": "generic", "arm64": "apple-m1"}
 
-# LLVM takes a processor of level v4 for one that slows down with vectors of 512 bits, as the first ones did. Half as wide
-# vectors make the gradients of boosting take 1.7 times as long on later ones.
-TUNING = {"x86-64-v4": "-prefer-256-bit"}
+# LLVM takes a processor of level v4 for one that slows down with vectors of 512 bits, as the first ones did, and uses
+# vectors half as wide. On later ones the gradients of boosting then take 1.7 times as long. Trees gain nothing from
+# wide vectors: the first processors of the level need 4 to 11% more time with them.
+PREFERS_WIDE_VECTORS = {"x86-64-v4": "-prefer-256-bit"}
+KERNELS_WITH_WIDE_VECTORS = "engines.boosting.losses."
 
 # The symbols that a library may use from outside.
 FROM_OUTSIDE = {"exp", "exp2", "lgamma", "log", "log1p", "log2", "sqrt", "memset"}
@@ -121,7 +123,8 @@ def compile_entry(name: str, wanted: tuple[str, ...], directory: str) -> list[tu
         bitcode = translate_form(entry, form)
         for level in wanted:
             path = Path(directory) / f"{symbol}-{level}.o"
-            path.write_bytes(emit(bitcode, symbol, level))
+            machine = machine_of(level, wide_vectors=name_of(entry).startswith(KERNELS_WITH_WIDE_VECTORS))
+            path.write_bytes(emit(bitcode, symbol, machine))
             written.append((level, str(path)))
     return written
 
@@ -329,35 +332,36 @@ def _type_numbers(dtype: str) -> list[int]:
     return sorted({np.dtype(code).num for code in "?bBhHiIlLqQfd" if np.dtype(code) == np.dtype(dtype)})
 
 
-def emit(bitcode: bytes, symbol: str, level: str) -> bytes:
-    """Optimise a translated form for a level of processors; returns its object file."""
+def emit(bitcode: bytes, symbol: str, machine: Any) -> bytes:
+    """Optimise a translated form for a machine; returns its object file."""
     from llvmlite import binding
 
-    library = _codegen(level).create_library(symbol)
+    library = machine.create_library(symbol)
     library._final_module.link_in(binding.parse_bitcode(bitcode))
     library._optimize_final_module()
     module = library._final_module
     for item in [*module.functions, *module.global_variables]:
         if not item.is_declaration and item.name != symbol:
             item.linkage = "internal"
-    machine = library.codegen._tm
+    target = machine._tm
     options = binding.create_pipeline_tuning_options(speed_level=0)
     passes = binding.create_new_module_pass_manager()
     passes.add_global_dead_code_eliminate_pass()
-    passes.run(module, binding.create_pass_builder(machine, options))
+    passes.run(module, binding.create_pass_builder(target, options))
     outside = {item.name for item in module.functions if item.is_declaration and not item.name.startswith("llvm.")}
     if not outside <= FROM_OUTSIDE:
         raise RuntimeError(f"{symbol} needs {', '.join(sorted(outside - FROM_OUTSIDE))}, which a library has not")
-    return bytes(machine.emit_object(module))
+    return bytes(target.emit_object(module))
 
 
 @cache
-def _codegen(level: str) -> Any:
+def machine_of(level: str, wide_vectors: bool = False) -> Any:
+    """What Numba's translation is compiled by: LLVM's code generator for a level of processors."""
     from numba.core.codegen import AOTCPUCodegen
 
     class LevelCodegen(AOTCPUCodegen):  # type: ignore[misc, unused-ignore]
         def _customize_tm_features(self) -> str:
-            return TUNING.get(level, "")
+            return PREFERS_WIDE_VECTORS.get(level, "") if wide_vectors else ""
 
     return LevelCodegen("kernels", PROCESSORS.get(level, "generic"))
 
