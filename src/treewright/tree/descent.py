@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,6 +11,8 @@ from treewright.tree.tree import Tree
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
+
+    from treewright.engines.exact.descent import Splits
 
 # Rows are sent down in blocks of about this many entries, because a row with missing values can end in every leaf.
 MOST_ENTRIES = 1 << 22
@@ -44,14 +46,14 @@ def descend_rows(tree: Tree, values: np.ndarray) -> ReachedNodes:
     from treewright.runtime.forms import choose_form
 
     values = _prepared(tree, values)
-    splits = _split_arrays(tree)
+    splits = _splits_of(tree)
     ends = np.zeros(len(values), dtype=np.int64)
     capacity = len(values)
     deepest = tree.depth * int(tree.n_children.max(initial=0)) + 1 if (tree.missing_branch < 0).any() else 1
     stack = np.empty(deepest, dtype=np.int64), np.empty(deepest)
     while True:
         nodes, fractions = np.empty(capacity, dtype=np.int64), np.empty(capacity)
-        n_entries = choose_form(values.size)(descend)(values, *splits, *stack, ends, nodes, fractions)
+        n_entries = choose_form(values.size)(descend)(values, splits, *stack, ends, nodes, fractions)
         if n_entries >= 0:
             return ReachedNodes(ends, nodes[:n_entries], fractions[:n_entries])
         capacity *= 4
@@ -67,7 +69,7 @@ def fractions_of_branches(tree: Tree, values: np.ndarray) -> tuple[np.ndarray, n
 
     values = _prepared(tree, values)
     fractions, stops = np.empty((len(values), tree.n_nodes)), np.empty((len(values), tree.n_nodes))
-    choose_form(fractions.size)(branch_fractions)(values, *_split_arrays(tree), fractions, stops)
+    choose_form(fractions.size)(branch_fractions)(values, _splits_of(tree), fractions, stops)
     return fractions, stops
 
 
@@ -78,25 +80,30 @@ def _prepared(tree: Tree, values: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(impute(tree, values), dtype=np.float64)
 
 
-def _split_arrays(tree: Tree) -> tuple[Any, ...]:
+def _splits_of(tree: Tree) -> Splits:
     """Return what the kernels of descent need to know about the splits of a tree."""
-    from treewright.engines.exact.descent import UNSEEN_AS_MISSING, UNSEEN_MAJORITY, UNSEEN_STOP
+    from treewright.engines.exact.descent import UNSEEN_AS_MISSING, UNSEEN_MAJORITY, UNSEEN_STOP, Splits
 
     policies = {"stop": UNSEEN_STOP, "majority": UNSEEN_MAJORITY}
-    return (
-        tree.kind,
-        tree.column,
-        tree.threshold + tree.tolerance,
-        tree.first_child,
-        tree.n_children,
-        tree.missing_branch,
-        tree.share,
-        tree.set_start,
-        tree.category_sets,
-        tree.weight,
-        *_surrogate_arrays(tree),
-        np.array([len(column.categories) for column in tree.columns], dtype=np.int64),
-        policies.get(tree.unseen, UNSEEN_AS_MISSING),
+    column, threshold, low, high, category_map = _surrogate_arrays(tree)
+    return Splits(
+        kind=tree.kind,
+        column=tree.column,
+        threshold=tree.threshold + tree.tolerance,
+        first_child=tree.first_child,
+        n_children=tree.n_children,
+        missing_branch=tree.missing_branch,
+        share=tree.share,
+        set_start=tree.set_start,
+        category_sets=tree.category_sets,
+        weight=tree.weight,
+        surrogate_column=column,
+        surrogate_threshold=threshold,
+        surrogate_low=low,
+        surrogate_high=high,
+        surrogate_map=category_map,
+        n_categories=np.array([len(column.categories) for column in tree.columns], dtype=np.int64),
+        unseen=int(policies.get(tree.unseen, UNSEEN_AS_MISSING)),
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from treewright.engines.bits import NONE
@@ -19,6 +21,28 @@ UNSEEN_STOP = np.int64(1)
 UNSEEN_MAJORITY = np.int64(2)
 
 
+class Splits(NamedTuple):
+    """What the descent needs of a tree; `tree.Tree` explains the arrays."""
+
+    kind: Input[Bytes]
+    column: Input[Integers]
+    threshold: Input[Reals]
+    first_child: Input[Integers]
+    n_children: Input[Integers]
+    missing_branch: Input[Integers]
+    share: Input[Reals]
+    set_start: Input[Wholes]
+    category_sets: Input[Words]
+    weight: Input[Reals]
+    surrogate_column: Input[Integers2]
+    surrogate_threshold: Input[Reals2]
+    surrogate_low: Input[Wholes2]
+    surrogate_high: Input[Wholes2]
+    surrogate_map: Input[Wholes2]
+    n_categories: Input[Wholes]  # [column]: 0 for a number
+    unseen: int
+
+
 @kernel
 def heaviest_child(first, n_children, weight):
     """Return the branch with the largest weight, and the first of equal ones."""
@@ -30,138 +54,73 @@ def heaviest_child(first, n_children, weight):
 
 
 @kernel
-def way_out(
-    node,
-    value,
-    kind,
-    threshold,
-    first_child,
-    n_children,
-    missing_branch,
-    set_start,
-    category_sets,
-    n_known,
-    weight,
-    unseen,
-):
-    """Return the branch of a row with this value: the one rule of all descents; training had `n_known` categories."""
+def way_out(node, value, splits):
+    """Return the branch of a row with this value: the one rule of all descents."""
+    kind, first, n_children = splits.kind[node], splits.first_child[node], splits.n_children[node]
     if np.isnan(value):
-        return np.int64(missing_branch[node])
+        return np.int64(splits.missing_branch[node])
+    n_known = splits.n_categories[splits.column[node]]
     if n_known > 0 and not 0 <= value < n_known:
-        if unseen == UNSEEN_STOP:
+        if splits.unseen == UNSEEN_STOP:
             return STOP
-        if unseen == UNSEEN_MAJORITY and kind[node] == MULTIWAY_SPLIT:
+        if splits.unseen == UNSEEN_MAJORITY and kind == MULTIWAY_SPLIT:
             # The branch of missing values is after those of the categories.
-            return heaviest_child(np.int64(first_child[node]), np.int64(n_known), weight)
-        if unseen == UNSEEN_MAJORITY and kind[node] == SUBSET_SPLIT and category_sets[set_start[node]] == 0:
-            return np.int64(1)  # an empty set: missing values have a separate side
-        if unseen == UNSEEN_MAJORITY:
-            return heaviest_child(np.int64(first_child[node]), np.int64(n_children[node]), weight)
-        return np.int64(missing_branch[node])
-    if kind[node] == THRESHOLD_SPLIT:
-        return np.int64(0) if value <= threshold[node] else np.int64(1)
-    if kind[node] == MULTIWAY_SPLIT:
+            return heaviest_child(np.int64(first), np.int64(n_known), splits.weight)
+        if splits.unseen == UNSEEN_MAJORITY and kind == SUBSET_SPLIT and is_empty(splits, node):
+            return np.int64(1)  # missing values have a separate side
+        if splits.unseen == UNSEEN_MAJORITY:
+            return heaviest_child(np.int64(first), np.int64(n_children), splits.weight)
+        return np.int64(splits.missing_branch[node])
+    if kind == THRESHOLD_SPLIT:
+        return np.int64(0) if value <= splits.threshold[node] else np.int64(1)
+    if kind == MULTIWAY_SPLIT:
         return np.int64(value)
-    return np.int64(0) if in_set(category_sets, set_start[node], value) else np.int64(1)
+    return np.int64(0) if in_set(splits.category_sets, splits.set_start[node], value) else np.int64(1)
 
 
 @kernel
-def branch_by_surrogates(
-    node, row, values, columns, threshold, low_branch, high_branch, maps, category_sets, n_categories
-):
+def is_empty(splits, node):
+    """Is the category set of a subset split empty?"""
+    return splits.category_sets[splits.set_start[node]] == 0
+
+
+@kernel
+def branch_by_surrogates(node, row, values, splits):
     """Return the branch by the first surrogate that can decide it, -1 if none can."""
-    for k in range(columns.shape[1]):
-        column = columns[node, k]
+    for k in range(splits.surrogate_column.shape[1]):
+        column = splits.surrogate_column[node, k]
         if column < 0:
             break
         value = values[row, column]
-        if np.isnan(value) or (n_categories[column] > 0 and not 0 <= value < n_categories[column]):
+        n_known = splits.n_categories[column]
+        if np.isnan(value) or (n_known > 0 and not 0 <= value < n_known):
             continue
-        if maps[node, k] < 0:
-            return np.int64(low_branch[node, k] if value <= threshold[node, k] else high_branch[node, k])
-        branch = way_in_map(category_sets, maps[node, k], value)
+        if splits.surrogate_map[node, k] < 0:
+            is_low = value <= splits.surrogate_threshold[node, k]
+            return np.int64(splits.surrogate_low[node, k] if is_low else splits.surrogate_high[node, k])
+        branch = way_in_map(splits.category_sets, splits.surrogate_map[node, k], value)
         if branch >= 0:
             return branch
     return NONE
 
 
 @kernel
-def branch_of(
-    node,
-    row,
-    values,
-    kind,
-    column,
-    threshold,
-    first_child,
-    n_children,
-    missing_branch,
-    set_start,
-    category_sets,
-    weight,
-    surrogate_column,
-    surrogate_threshold,
-    surrogate_low,
-    surrogate_high,
-    surrogate_map,
-    n_categories,
-    unseen,
-):
+def branch_of(node, row, values, splits):
     """Return the branch of a row at a node, by a surrogate if the value is missing; or EVERY_BRANCH or STOP."""
-    tested = column[node]
-    value = values[row, tested]
-    unknown = np.isnan(value) or (unseen == UNSEEN_AS_MISSING and n_categories[tested] > 0 and value < 0)
-    if unknown and surrogate_column.shape[1] > 0:
-        branch = branch_by_surrogates(
-            node,
-            row,
-            values,
-            surrogate_column,
-            surrogate_threshold,
-            surrogate_low,
-            surrogate_high,
-            surrogate_map,
-            category_sets,
-            n_categories,
-        )
+    column = splits.column[node]
+    value = values[row, column]
+    unknown = np.isnan(value) or (splits.unseen == UNSEEN_AS_MISSING and splits.n_categories[column] > 0 and value < 0)
+    if unknown and splits.surrogate_column.shape[1] > 0:
+        branch = branch_by_surrogates(node, row, values, splits)
         if branch >= 0:
             return branch
-    return way_out(
-        node,
-        value,
-        kind,
-        threshold,
-        first_child,
-        n_children,
-        missing_branch,
-        set_start,
-        category_sets,
-        n_categories[tested],
-        weight,
-        unseen,
-    )
+    return way_out(node, value, splits)
 
 
 @entry
 def descend(
     values: Input[Reals2],
-    kind: Input[Bytes],
-    column: Input[Integers],
-    threshold: Input[Reals],
-    first_child: Input[Integers],
-    n_children: Input[Integers],
-    missing_branch: Input[Integers],
-    share: Input[Reals],
-    set_start: Input[Wholes],
-    category_sets: Input[Words],
-    weight: Input[Reals],
-    surrogate_column: Input[Integers2],
-    surrogate_threshold: Input[Reals2],
-    surrogate_low: Input[Wholes2],
-    surrogate_high: Input[Wholes2],
-    surrogate_map: Input[Wholes2],
-    n_categories: Input[Wholes],
-    unseen: int,
+    splits: Splits,
     waiting_node: Wholes,
     waiting_fraction: Reals,
     ends: Wholes,
@@ -183,38 +142,18 @@ def descend(
             n_waiting -= 1
             node, fraction = waiting_node[n_waiting], waiting_fraction[n_waiting]
             branch = np.int64(0)
-            while kind[node] != 0:
-                branch = branch_of(
-                    node,
-                    row,
-                    values,
-                    kind,
-                    column,
-                    threshold,
-                    first_child,
-                    n_children,
-                    missing_branch,
-                    set_start,
-                    category_sets,
-                    weight,
-                    surrogate_column,
-                    surrogate_threshold,
-                    surrogate_low,
-                    surrogate_high,
-                    surrogate_map,
-                    n_categories,
-                    unseen,
-                )
+            while splits.kind[node] != 0:
+                branch = branch_of(node, row, values, splits)
                 if branch < 0:
                     break
-                node = first_child[node] + branch
+                node = splits.first_child[node] + branch
                 branch = np.int64(0)
             if branch == EVERY_BRANCH:
-                for b in range(n_children[node] - 1, -1, -1):
-                    child = first_child[node] + b
-                    if share[child] > 0.0:
+                for b in range(splits.n_children[node] - 1, -1, -1):
+                    child = splits.first_child[node] + b
+                    if splits.share[child] > 0.0:
                         waiting_node[n_waiting] = child
-                        waiting_fraction[n_waiting] = fraction * share[child]
+                        waiting_fraction[n_waiting] = fraction * splits.share[child]
                         n_waiting += 1
                 continue
             if n_entries == len(nodes):
@@ -229,23 +168,7 @@ def descend(
 @entry
 def branch_fractions(
     values: Input[Reals2],
-    kind: Input[Bytes],
-    column: Input[Integers],
-    threshold: Input[Reals],
-    first_child: Input[Integers],
-    n_children: Input[Integers],
-    missing_branch: Input[Integers],
-    share: Input[Reals],
-    set_start: Input[Wholes],
-    category_sets: Input[Words],
-    weight: Input[Reals],
-    surrogate_column: Input[Integers2],
-    surrogate_threshold: Input[Reals2],
-    surrogate_low: Input[Wholes2],
-    surrogate_high: Input[Wholes2],
-    surrogate_map: Input[Wholes2],
-    n_categories: Input[Wholes],
-    unseen: int,
+    splits: Splits,
     fractions: Reals2,
     stops: Reals2,
 ) -> None:
@@ -254,39 +177,19 @@ def branch_fractions(
     `stops` is 1 where a row ends at a node with a category that did not occur in training.
     """
     for row in range(len(values)):
-        for node in range(len(kind)):
+        for node in range(len(splits.kind)):
             stops[row, node] = 0.0
             fractions[row, node] = 0.0
         fractions[row, 0] = 1.0
-        for node in range(len(kind)):
-            if kind[node] == 0:
+        for node in range(len(splits.kind)):
+            if splits.kind[node] == 0:
                 continue
-            branch = branch_of(
-                node,
-                row,
-                values,
-                kind,
-                column,
-                threshold,
-                first_child,
-                n_children,
-                missing_branch,
-                set_start,
-                category_sets,
-                weight,
-                surrogate_column,
-                surrogate_threshold,
-                surrogate_low,
-                surrogate_high,
-                surrogate_map,
-                n_categories,
-                unseen,
-            )
+            branch = branch_of(node, row, values, splits)
             if branch >= 0:
-                fractions[row, first_child[node] + branch] = 1.0
+                fractions[row, splits.first_child[node] + branch] = 1.0
             elif branch == EVERY_BRANCH:
-                for b in range(n_children[node]):
-                    fractions[row, first_child[node] + b] = share[first_child[node] + b]
+                for b in range(splits.n_children[node]):
+                    fractions[row, splits.first_child[node] + b] = splits.share[splits.first_child[node] + b]
             else:
                 stops[row, node] = 1.0
 

@@ -17,11 +17,34 @@ The nodes of a tree are in preorder. `end` of a node is the node after its last 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from treewright.engines.bits import NONE
 from treewright.runtime.kernels import entry, kernel
 from treewright.runtime.signatures import Bytes2, Input, Integers, Reals, Reals2, Wholes, Words2
+
+
+class Edges(NamedTuple):
+    """A tree as its edges, in preorder: entry 0 is the root, every other entry a node and the edge to it."""
+
+    parent: Input[Integers]
+    column: Input[Integers]
+    end: Input[Wholes]
+    above: Input[Wholes]  # the next edge above on the same column
+    value: Input[Reals]
+
+
+class Passes(NamedTuple):
+    """What the two passes over a tree keep for each node."""
+
+    known: Reals  # the product of `known` over the edges of a column down to this one
+    hidden: Reals
+    product: Reals2  # [node, point]: the product of the factors of all columns
+    inverse: Reals2  # [node, point]: of the factor of the edge's column
+    total: Reals2  # [node, point]
+    visited: Wholes
 
 
 @entry
@@ -90,45 +113,24 @@ def reach_nodes(parent: Input[Integers], fractions: Reals2) -> None:
 def add_shapley_values(
     known: Input[Reals2],
     hidden: Input[Reals2],
-    parent: Input[Integers],
-    column: Input[Integers],
-    end: Input[Wholes],
-    above: Input[Wholes],
-    value: Input[Reals],
+    edges: Edges,
     points: Input[Reals],
     weights: Input[Reals],
-    path_known: Reals,
-    path_hidden: Reals,
-    product: Reals2,
-    inverse: Reals2,
-    total: Reals2,
-    visited: Wholes,
+    passes: Passes,
     out: Reals2,
 ) -> None:
     """Add the mean Shapley values of each row over the lines of `hidden` to `out`, a line per row."""
+    parent, column, above = edges.parent, edges.column, edges.above
+    inverse, total = passes.inverse, passes.total
     share = 1.0 / np.float64(len(hidden))
     n_points = np.uint64(len(points))
     for row in range(np.uint64(len(known))):
         for other in range(np.uint64(len(hidden))):
-            n_visited = descend_all(
-                known[row],
-                hidden[other],
-                parent,
-                end,
-                above,
-                value,
-                points,
-                path_known,
-                path_hidden,
-                product,
-                inverse,
-                total,
-                visited,
-            )
+            n_visited = descend_all(known[row], hidden[other], edges, points, passes)
             for k in range(n_visited - 1, 0, -1):
-                node = np.uint64(visited[k])
+                node = np.uint64(passes.visited[k])
                 up = np.uint64(parent[node])
-                own = path_known[node] - path_hidden[node]
+                own = passes.known[node] - passes.hidden[node]
                 change = 0.0
                 if above[node] < 0:
                     for q in range(n_points):
@@ -136,7 +138,7 @@ def add_shapley_values(
                         total[up, q] += total[node, q]
                 else:
                     old = np.uint64(above[node])
-                    removed = path_known[old] - path_hidden[old]
+                    removed = passes.known[old] - passes.hidden[old]
                     for q in range(n_points):
                         factor = own * inverse[node, q] - removed * inverse[old, q]
                         change += weights[q] * total[node, q] * factor
@@ -145,13 +147,14 @@ def add_shapley_values(
 
 
 @kernel
-def descend_all(
-    known, hidden, parent, end, above, value, points, path_known, path_hidden, product, inverse, total, visited
-):
+def descend_all(known, hidden, edges, points, passes):
     """Compute the product of all factors at each node that a mixture of both rows can reach; returns their number."""
+    parent, end, above, value = edges.parent, edges.end, edges.above, edges.value
+    path_known, path_hidden = passes.known, passes.hidden
+    product, inverse, total = passes.product, passes.inverse, passes.total
     n_points = np.uint64(len(points))
     n_visited = np.int64(1)
-    visited[0] = 0
+    passes.visited[0] = 0
     path_known[0], path_hidden[0] = 1.0, 1.0
     for q in range(n_points):
         product[0, q] = inverse[0, q] = 1.0
@@ -173,7 +176,7 @@ def descend_all(
             inverse[at, q] = 1.0 / factor
             product[at, q] = product[up, q] * inverse[old, q] * factor
             total[at, q] = product[at, q] * value[at] if is_leaf else 0.0
-        visited[n_visited] = node
+        passes.visited[n_visited] = node
         n_visited += 1
         node += 1
     return n_visited
@@ -183,47 +186,26 @@ def descend_all(
 def add_interactions(
     known: Input[Reals2],
     hidden: Input[Reals2],
-    parent: Input[Integers],
-    column: Input[Integers],
-    end: Input[Wholes],
-    above: Input[Wholes],
-    value: Input[Reals],
+    edges: Edges,
     points: Input[Reals],
     weights: Input[Reals],
-    path_known: Reals,
-    path_hidden: Reals,
-    product: Reals2,
-    inverse: Reals2,
-    total: Reals2,
-    visited: Wholes,
+    passes: Passes,
     latest: Wholes,
     out: Reals2,
 ) -> None:
     """Add half of the interaction of each pair of columns to `out`: a line per row, pairs i < j at i * n + j."""
+    column, inverse, total = edges.column, passes.inverse, passes.total
+    path_known, path_hidden = passes.known, passes.hidden
     share = 0.5 / np.float64(len(hidden))
     n_columns = np.uint64(np.sqrt(np.float64(out.shape[1])))
     for row in range(np.uint64(len(known))):
         for other in range(np.uint64(len(hidden))):
-            n_visited = descend_all(
-                known[row],
-                hidden[other],
-                parent,
-                end,
-                above,
-                value,
-                points,
-                path_known,
-                path_hidden,
-                product,
-                inverse,
-                total,
-                visited,
-            )
+            n_visited = descend_all(known[row], hidden[other], edges, points, passes)
             for k in range(n_visited):
-                leaf = visited[k]
-                if end[leaf] != leaf + 1:
+                leaf = passes.visited[k]
+                if edges.end[leaf] != leaf + 1:
                     continue
-                n_latest = list_latest(leaf, parent, column, latest)
+                n_latest = list_latest(leaf, edges.parent, column, latest)
                 for a in range(n_latest):
                     for b in range(a):
                         one, two = np.uint64(latest[a]), np.uint64(latest[b])

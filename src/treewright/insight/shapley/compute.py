@@ -18,7 +18,7 @@ from treewright.engines.shapley.patterns import (
     write_paths,
 )
 from treewright.engines.shapley.quadrature import quadrature
-from treewright.engines.shapley.walk import add_interactions, add_shapley_values
+from treewright.engines.shapley.walk import Edges, Passes, add_interactions, add_shapley_values
 from treewright.insight.shapley.paths import PathTree
 from treewright.runtime.forms import choose_compiled_form
 from treewright.runtime.threads import run_parallel
@@ -210,16 +210,20 @@ def _explain_by_walking(
         return
     hidden = tree.ratio[None, :] if background is None else tree.fractions(background)
     points, weights = quadrature(int(tree.n_columns.max()))
-    value = np.ascontiguousarray(tree.value[:, output])
+    edges = Edges(tree.parent, tree.column, tree.end, tree.above, np.ascontiguousarray(tree.value[:, output]))
     n_nodes = len(tree.parent)
     size = min(ROWS_WALKED, max(CELLS_WALKED // n_nodes, 1), max(-(-len(rows) // n_threads), 1))
 
     def explain(first: int) -> None:
         block = slice(first, first + size)
-        scratch = [np.empty(n_nodes) for _ in range(2)] + [np.empty((n_nodes, len(points))) for _ in range(3)]
-        places = [np.empty(n_nodes, np.int64) for _ in range(2 if pairs else 1)]
-        edges = (tree.parent, tree.column, tree.end, tree.above, value, points, weights)
-        add = add_interactions if pairs else add_shapley_values
-        run(add)(tree.fractions(rows[block]), hidden, *edges, *scratch, *places, out[block])
+        known_product, hidden_product = np.empty(n_nodes), np.empty(n_nodes)
+        product, inverse, total = (np.empty((n_nodes, len(points))) for _ in range(3))
+        passes = Passes(known_product, hidden_product, product, inverse, total, np.empty(n_nodes, np.int64))
+        known = tree.fractions(rows[block])
+        if pairs:
+            latest = np.empty(n_nodes, np.int64)
+            run(add_interactions)(known, hidden, edges, points, weights, passes, latest, out[block])
+        else:
+            run(add_shapley_values)(known, hidden, edges, points, weights, passes, out[block])
 
     run_parallel(explain, range(0, len(rows), size), n_threads if len(rows) > size else 1)

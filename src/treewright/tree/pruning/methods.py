@@ -162,7 +162,7 @@ class Rows:
 
 
 # The arrays of the pruning kernel in addition to those of the tree.
-PRUNING_ARRAYS = ("last_below", "estimate", "counts")
+PRUNING_FIELDS = ("tree_threshold", "n_categories", "unseen", "estimate", "counts")
 
 
 def prune_and_raise(tree: Tree, rows: Rows, confidence: float, variant: str = "j48") -> Tree:
@@ -170,6 +170,7 @@ def prune_and_raise(tree: Tree, rows: Rows, confidence: float, variant: str = "j
 
     `rows` are the training rows of the tree.
     """
+    from treewright.engines.exact.descent import UNSEEN_AS_MISSING
     from treewright.runtime.forms import choose_form
     from treewright.tree.pruning.raising import GrowingTree
     from treewright.tree.pruning.raising import prune_and_raise as run
@@ -177,15 +178,20 @@ def prune_and_raise(tree: Tree, rows: Rows, confidence: float, variant: str = "j
     n_rows, n_classes = len(rows.values), len(tree.target.classes)
     widest, depth = int(tree.n_children.max()) + 2, tree.depth + 2
     n_categories = np.array([len(column.categories) for column in tree.columns], dtype=np.int64)
-    table = (np.ascontiguousarray(rows.values), rows.labels.astype(np.int64), n_categories)
-    names = [name for name in GrowingTree._fields if name not in PRUNING_ARRAYS]
+    table = (np.ascontiguousarray(rows.values), rows.labels.astype(np.int64))
+    names = [name for name in GrowingTree._fields if name not in PRUNING_FIELDS]
     complete = not np.isnan(rows.values[:, np.unique(tree.column[tree.column >= 0])]).any()
     capacity = 4 * n_rows
     while True:
         own = {name: np.array(getattr(tree, name)) for name in names}
-        last_below = tree.threshold + tree.tolerance
-        pruning_arrays = {"last_below": last_below, "estimate": np.zeros(tree.n_nodes), "counts": np.zeros(n_classes)}
-        mutable = GrowingTree(**own, **pruning_arrays)
+        mutable = GrowingTree(
+            **{**own, "threshold": tree.threshold + tree.tolerance},
+            tree_threshold=own["threshold"],
+            n_categories=n_categories,
+            unseen=int(UNSEEN_AS_MISSING),
+            estimate=np.zeros(tree.n_nodes),
+            counts=np.zeros(n_classes),
+        )
         arena = (np.empty(capacity, np.int64), np.empty(capacity), np.empty(capacity, np.int32))
         arena[0][:n_rows], arena[1][:n_rows] = np.arange(n_rows), rows.weights
         branches = (np.empty(widest), np.empty(widest, np.int64), np.empty(widest), np.empty(widest, np.int64))
@@ -196,7 +202,7 @@ def prune_and_raise(tree: Tree, rows: Rows, confidence: float, variant: str = "j
         if choose_form(tree.n_nodes * 64)(run)(
             table, mutable, arena, branches, stack, frames, starts, bounds, np.bool_(complete), np.int64(n_rows)
         ):
-            return _rebuilt(tree, mutable._asdict())
+            return _rebuilt(tree, {**{name: getattr(mutable, name) for name in names}, "threshold": own["threshold"]})
         capacity *= 2
 
 
@@ -212,7 +218,7 @@ def _rebuilt(tree: Tree, arrays: dict[str, np.ndarray]) -> Tree:
     place = np.zeros(tree.n_nodes, dtype=np.int64)
     place[order] = np.arange(len(order))
     leaf = n_children[order] == 0
-    kept = {name: arrays[name][order] for name in arrays if name not in ("category_sets", *PRUNING_ARRAYS)}
+    kept = {name: arrays[name][order] for name in arrays if name != "category_sets"}
     for name, value in (("column", -1), ("threshold", math.nan), ("missing_branch", 0), ("set_start", -1), ("gain", 0)):
         kept[name] = np.where(leaf, np.array(value, kept[name].dtype), kept[name])
     kept["first_child"] = np.where(leaf, 0, place[kept["first_child"]]).astype(first_child.dtype)

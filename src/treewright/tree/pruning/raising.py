@@ -19,15 +19,14 @@ from treewright.runtime.signatures import Bytes, Input, Integers, Reals, Reals2,
 
 
 class GrowingTree(NamedTuple):
-    """The arrays of a `tree.Tree` while it is pruned, and the estimated errors of each node.
+    """The arrays of a `tree.Tree` while it is pruned, as the descent takes them, and the estimated errors of each node.
 
     It is a type of this module, because machine code is cached by the types of its arguments.
     """
 
     kind: Bytes
     column: Integers
-    threshold: Reals
-    last_below: Reals  # the threshold plus the tree's tolerance: values up to it go to the first child
+    threshold: Reals  # that of the tree plus its tolerance: values up to it go to the first child
     first_child: Integers
     n_children: Integers
     missing_branch: Integers
@@ -39,6 +38,9 @@ class GrowingTree(NamedTuple):
     impurity: Reals
     gain: Reals
     distribution: Reals2
+    tree_threshold: Reals  # without the tolerance
+    n_categories: Input[Wholes]  # [column]: 0 for a number
+    unseen: int
     estimate: Reals
     counts: Reals  # class weights of the current segment
 
@@ -95,7 +97,7 @@ def send(node, lo, hi, top, table, tree, arena, branches):
     `branches` receives, for each branch, its known weight, the start of its segment and its fraction of rows with
     missing values.
     """
-    values, _, n_categories = table
+    values = table[0]
     rows, fractions, marks = arena
     branch_weight, branch_start, branch_share, branch_size = branches
     n_children = np.int64(tree.n_children[node])
@@ -104,20 +106,7 @@ def send(node, lo, hi, top, table, tree, arena, branches):
         branch_weight[b] = 0.0
         branch_size[b] = 0
     for i in range(lo, hi):
-        to = way_out(
-            node,
-            values[rows[i], tested],
-            tree.kind,
-            tree.last_below,
-            tree.first_child,
-            tree.n_children,
-            tree.missing_branch,
-            tree.set_start,
-            tree.category_sets,
-            n_categories[tested],
-            tree.weight,
-            ZERO,
-        )
+        to = way_out(node, values[rows[i], tested], tree)
         to = n_children if to < 0 else to
         marks[i] = to
         branch_weight[to] += fractions[i]
@@ -259,7 +248,7 @@ def take_over(tree, node, child):
     tree.kind[node] = tree.kind[child]
     tree.column[node] = tree.column[child]
     tree.threshold[node] = tree.threshold[child]
-    tree.last_below[node] = tree.last_below[child]
+    tree.tree_threshold[node] = tree.tree_threshold[child]
     tree.first_child[node] = tree.first_child[child]
     tree.n_children[node] = tree.n_children[child]
     tree.missing_branch[node] = tree.missing_branch[child]
@@ -269,7 +258,7 @@ def take_over(tree, node, child):
 
 @entry
 def prune_and_raise(
-    table: tuple[Input[Reals2], Input[Wholes], Input[Wholes]],
+    table: tuple[Input[Reals2], Input[Wholes]],
     tree: GrowingTree,
     arena: tuple[Wholes, Reals, Integers],
     branches: tuple[Reals, Wholes, Reals, Wholes],
