@@ -479,6 +479,21 @@ def test_auto_draws_more_columns_where_that_errs_clearly_less():
     assert RandomForestClassifier(n_estimators=5).fit(X, parity).shape_.max_features == 3
 
 
+@pytest.mark.parametrize("bootstrap", [{}, {"max_samples": 0.5}])
+def test_the_forest_of_a_chosen_shape_is_the_forest_of_that_shape_when_it_is_given(bootstrap):
+    X = np.random.default_rng(0).integers(0, 2, (400, 9))
+    parity = X[:, 0] ^ X[:, 1] ^ X[:, 2]
+    model = RandomForestClassifier(n_estimators=60, oob_score=True, random_state=0, **bootstrap)
+    chosen = clone(model).fit(X, parity)
+    shape = chosen.shape_
+    given = clone(model).set_params(max_features=shape.max_features, min_samples_leaf=shape.min_samples_leaf)
+    given.fit(X, parity)
+    assert chosen.oob_score_ == given.oob_score_
+    assert len(chosen.forest_) == len(given.forest_)
+    for name in ("nodes", "node_start", "leaf_value", "leaf_start", "gains"):
+        np.testing.assert_array_equal(getattr(chosen.forest_, name), getattr(given.forest_, name))
+
+
 def test_progress_is_reported_for_every_tree(monkeypatch):
     seen = []
     lock = threading.Lock()

@@ -160,12 +160,14 @@ class ForestLearner(TakesCallbacks, CountedEnsemble, TableLearner):
         training = training if binned is not None else training.in_full()
         if binned is None and not training.target.is_classes and not training.target.outputs:
             largest_target(training.y)
-        shape = self._choose_shape(training, binned, plan, n_trees, checkpoint, has_trees=earlier is not None)
+        shape, tried = self._choose_shape(training, binned, plan, n_trees, checkpoint, has_trees=earlier is not None)
         plan = shape.of(plan)
         if earlier is not None:
             self._check_earlier(earlier, training, n_trees)
         known = {"seed_": plan.seed, "shape_": shape, **self._described(table, training)}
         grow = partial(grow_trees, spec, training, binned, plan)
+        # Callbacks and checkpoints see the trees one after the other, so these are grown again then.
+        earlier = tried if checkpoint is None and steps is None and earlier is None else earlier
         forest = self._grow(grow, training, binned, n_trees, known, earlier=earlier, checkpoint=checkpoint, steps=steps)
         return self._keep_forest(forest, plan, shape, table, training, binned)
 
@@ -178,12 +180,15 @@ class ForestLearner(TakesCallbacks, CountedEnsemble, TableLearner):
         checkpoint: Checkpoint | None,
         *,
         has_trees: bool,
-    ) -> Shape:
-        """The shape of the trees: that of a checkpoint, of the trees to add to, or the one that "auto" chooses."""
+    ) -> tuple[Shape, Forest | None]:
+        """The shape of the trees: that of a checkpoint, of the trees to add to, or the one that "auto" chooses.
+
+        The choice of "auto" may have grown the first trees of the forest.
+        """
         if checkpoint is not None and checkpoint.found is not None:
-            return checkpoint.found.shape_
+            return checkpoint.found.shape_, None
         if has_trees:
-            return self._shape_of_more()
+            return self._shape_of_more(), None
         shapes = self._shapes(len(training.columns))
         return choose_shape(training, binned, plan, shapes, n_trees, shows_progress(self))
 

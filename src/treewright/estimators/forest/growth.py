@@ -34,8 +34,8 @@ from treewright.runtime.threads import run_interruptibly, usable_threads
 from treewright.tree.forest import Forest
 from treewright.tree.tree_list import TreeList
 
-# "auto" tries shapes on at most so many rows, with so many trees each, whose draws are not those of the forest; the
-# usual shape gives way to one that is better by so many standard errors.
+# "auto" tries shapes on at most so many rows, with so many trees each; the usual shape gives way to one that is better
+# by so many standard errors.
 MOST_ROWS_TO_TRY = 20_000
 TRIAL_TREES = 50
 # Trees of large tables that may split on all columns take long, and small trials overrate them.
@@ -43,6 +43,7 @@ MOST_ROWS_FOR_ALL_COLUMNS = 10_000
 # After the first trees of a trial, only the usual shape and so many that seem better go on.
 FIRST_TRIAL_TREES, MOST_IN_SECOND_TRIAL = 15, 2
 LEAST_CERTAINTY = 2.0
+# Trees that cannot become trees of the forest have other draws.
 TRIAL_STREAM = 0x1B873593
 
 
@@ -91,28 +92,29 @@ def choose_shape(
     shapes: Sequence[Shape],
     n_trees: int,
     progress: bool | None,
-) -> Shape:
+) -> tuple[Shape, Forest | None]:
     """The shape whose trees err least on rows that they have not seen, by a small forest each.
 
     Another than the first is only taken if it errs less on so many more rows that chance is unlikely to be why. Of a
     large table a sample is used. Forests smaller than the trials and trees that cannot be grown in bytes take the
-    first.
+    first. Returned are the shape and the first trees of the forest, if trees of the trial are such.
     """
     is_small = len(training.y) <= MOST_ROWS_FOR_ALL_COLUMNS
     if not is_small:
         shapes = [shape for shape in shapes if shape.max_features != len(training.columns)] or shapes[:1]
     if len(shapes) == 1 or n_trees < TRIAL_TREES or table is None:
-        return shapes[0]
+        return shapes[0], None
     trial = ShapeTrial(*sample_rows(training, table, plan.seed), plan, n_parts=1 if is_small else 2)
     with follow("trying shapes of trees", None, progress) as tick:
         found = trial.advantages(shapes, 0, FIRST_TRIAL_TREES, tick)
         promising = [place for place in np.argsort(-np.array(found))[:MOST_IN_SECOND_TRIAL] if found[place] > 0.0]
         if not promising:
-            return shapes[0]
+            return shapes[0], trial.first_trees(shapes[0])
         candidates = [shapes[0], *(shapes[place] for place in promising)]
         found = trial.advantages(candidates, FIRST_TRIAL_TREES, TRIAL_TREES, tick)
     best = int(np.argmax(found))
-    return candidates[best] if found[best] > LEAST_CERTAINTY else shapes[0]
+    chosen = candidates[best] if found[best] > LEAST_CERTAINTY else shapes[0]
+    return chosen, trial.first_trees(chosen)
 
 
 class ShapeTrial:
@@ -121,7 +123,10 @@ class ShapeTrial:
     def __init__(self, training: Training, table: BinnedTable, plan: ForestPlan, n_parts: int) -> None:
         self.training, self.table, self.n_parts = training, table, n_parts
         n_rows = len(training.y)
-        self.plan = replace(plan, bagging=Bagging(n_rows), seed=plan.seed ^ TRIAL_STREAM)
+        bagging = Bagging(n_rows)
+        self.grows_first_trees = n_parts == 1 and plan.bagging == bagging
+        seed = plan.seed if self.grows_first_trees else plan.seed ^ TRIAL_STREAM
+        self.plan = replace(plan, bagging=bagging, seed=seed)
         self.bags = bags_of(self.plan, TRIAL_TREES, n_rows)
         self.grown: dict[tuple[Shape, int], Forest] = {}
 
@@ -132,6 +137,10 @@ class ShapeTrial:
             parts = [self._grow(shape, part, first, last, tick) for part in range(self.n_parts)]
             losses.append(losses_of(parts, self.training))
         return [certainty_of_gain(losses[0] - loss) for loss in losses]
+
+    def first_trees(self, shape: Shape) -> Forest | None:
+        """The trees of a shape, if they are those with which the forest begins."""
+        return self.grown[shape, 0] if self.grows_first_trees else None
 
     def _grow(self, shape: Shape, part: int, first: int, last: int, tick: Tick) -> np.ndarray:
         """Grow the trees of a part, and return the out-of-bag predictions of all its trees up to `last`."""
