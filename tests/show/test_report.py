@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -126,6 +127,27 @@ def test_no_value_of_a_row_is_in_the_page(tmp_path: Path) -> None:
     inside = sorted(X["secret"])[1:-1]  # the lowest and the highest are the range of the column
     assert not {f"{value:.0f}" for value in inside} & set(re.findall(r"\d{9}", text))
     assert len(seen) > 100
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        DecisionTreeClassifier(categorical="multiway"),
+        DecisionTreeClassifier(categorical="best_subset"),
+        RandomForestClassifier(5, max_features=1.0, random_state=0),
+    ],
+)
+def test_names_of_rows_are_not_in_the_page_even_where_a_tree_splits_on_them(model: Any, tmp_path: Path) -> None:
+    draw = np.random.default_rng(0)
+    names = [f"patient-{number}" for number in draw.permutation(60)]
+    X = {"name": names, "size": draw.normal(size=60)}
+    y = draw.integers(0, 2, 60).astype(str)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, y)
+        text = page_of(model, X, y, tmp_path)
+    assert "patient-" not in text
+    assert "name" in text
 
 
 def test_the_digest_changes_with_the_data(tmp_path: Path) -> None:

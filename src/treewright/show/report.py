@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from html import escape
 from importlib import metadata
 from pathlib import Path
@@ -20,10 +20,11 @@ from treewright.insight.one_row import check_model, names_of_columns
 from treewright.insight.task import Task
 from treewright.insight.text_table import write_figure
 from treewright.show.picture import plot_tree
-from treewright.show.report_effects import effects_section, representative_section
+from treewright.show.report_effects import effects_section, representative_section, without_names
 from treewright.show.sections import STYLE, Section, html_of_section
 from treewright.show.text import draw
 from treewright.table import read_frame, target_name
+from treewright.tree.tree import Tree
 
 # Longer lists are cut, so that the file stays small for any table.
 MOST_LINES, MOST_TREE_LINES, MOST_LETTERS = 60, 300, 80
@@ -109,16 +110,18 @@ def write_report(
     columns = summarise_columns(table) if columns is None else columns
     target = read_target(y, found.task)
     importances = _importances(model)
+    secret = frozenset(one.name for one in columns if _names_rows(one))
+    effects = [(column, share) for column, share in importances if column not in secret]
     warnings = warnings_of(columns, target, found.task, len(target))
     leak = leak_warning(importances, found.score.value)
     parts = [
         _score(found),
         _warnings([*warnings, leak] if leak else warnings),
         html_of_section(_data(columns, len(target), name, target, found.task)),
-        _model(model),
-        representative_section(model, X),
+        _model(model, secret),
+        representative_section(model, X, secret),
         html_of_section(_importance_section(importances)),
-        effects_section(model, X, importances),
+        effects_section(model, X, effects),
         html_of_section(_errors(found, target)),
         html_of_section(_reproduction(model, digest_of(table, target, found.task), command)),
     ]
@@ -180,28 +183,33 @@ def _data(columns: ColumnSummaries, n_rows: int, name: str, target: np.ndarray, 
 
 def _values(column: ColumnSummary) -> str:
     """The range or the categories; only the number of values of a column that identifies rows."""
-    names_rows = bool(column.oddity) and column.distinct > 1 and not column.column.is_numeric
-    return f"{column.distinct} different" if names_rows else column.values
+    return f"{column.distinct} different" if _names_rows(column) else column.values
 
 
-def _model(model: Any) -> str:
+def _names_rows(column: ColumnSummary) -> bool:
+    """Does each category stand for one row? Then its name says something about a row."""
+    return bool(column.oddity) and column.distinct > 1 and not column.column.is_numeric
+
+
+def _model(model: Any, secret: Set[str]) -> str:
     tree = getattr(model, "tree_", None)
     if tree is None:
         members = getattr(model, "estimators_", None)
         count = "" if members is None else f" It has {np.size(np.asarray(members, dtype=object))} members."
         return html_of_section(Section("Model", (f"{type(model).__name__} is an ensemble.{count}",)))
+    tree = without_names(tree, secret)
     depth = tree.depth
     while depth > 1 and int((tree.depth_of <= depth).sum()) > MOST_TREE_LINES:
         depth -= 1
     lines = [line[:200] for line in draw(tree, max_depth=depth).split("\n")[: MOST_TREE_LINES + 10]]
     cut = f"<p>Shown are {depth} of {tree.depth} levels.</p>" if depth < tree.depth else ""
     words = f"<p>The tree has {tree.n_leaves} leaves and {tree.depth} levels.</p>{cut}"
-    return f"<section><h3>Model</h3>{words}{_picture(model)}<pre>{escape(chr(10).join(lines))}</pre></section>"
+    return f"<section><h3>Model</h3>{words}{_picture(tree)}<pre>{escape(chr(10).join(lines))}</pre></section>"
 
 
-def _picture(model: Any) -> str:
+def _picture(tree: Tree) -> str:
     """The tree as SVG, if the picture is small."""
-    svg = plot_tree(model).svg
+    svg = plot_tree(tree).svg
     return svg if len(svg.encode()) <= LARGEST_PICTURE else ""
 
 

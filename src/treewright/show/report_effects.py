@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
+from dataclasses import replace
 from html import escape
 from typing import Any
 
@@ -14,6 +16,7 @@ from treewright.show.plots.tables import Given
 from treewright.show.text import draw
 from treewright.table.column import Column
 from treewright.table.selection import open_table, take_rows
+from treewright.tree.tree import Tree
 
 # The columns whose effect is shown, the points of a curve, and the rows that members are compared on.
 MOST_COLUMNS, N_POINTS, MOST_ROWS, MOST_MEMBERS = 4, 30, 300, 100
@@ -68,12 +71,26 @@ def _curve(column: Column, grid: np.ndarray, means: np.ndarray, what: str) -> st
     return f'<figure style="display:inline-block;margin:.3rem">{picture}{caption}</figure>'
 
 
-def representative_section(model: Any, X: Any) -> str:
-    """The first levels of the member that predicts most like the ensemble; empty if no member is a tree."""
+def without_names(tree: Tree, secret: Set[str]) -> Tree:
+    """The tree with numbers in place of the categories of some columns, by their names."""
+    columns = tuple(
+        replace(column, categories=tuple(f"value {k + 1}" for k in range(len(column.categories))))
+        if column.name in secret and column.categories
+        else column
+        for column in tree.columns
+    )
+    return tree.replace(columns=columns)
+
+
+def representative_section(model: Any, X: Any, secret: Set[str] = frozenset()) -> str:
+    """The first levels of the member that predicts most like the ensemble; empty if no member is a tree.
+
+    The categories of the `secret` columns are not named.
+    """
     number = representative(model, X)
     if number is None:
         return ""
-    tree = model.estimators_[number].tree_
+    tree = without_names(model.estimators_[number].tree_, secret)
     lines = [line[:200] for line in draw(tree, max_depth=LEVELS_SHOWN).split("\n")]
     shown = min(LEVELS_SHOWN, tree.depth)
     words = (
