@@ -48,8 +48,7 @@ def report(
 
     It shows the columns with warnings, the cross-validated score beside that of a constant prediction, the tree or the
     members with a representative tree, the importances and effects of the columns, where the errors are, and how to
-    reproduce it. It contains aggregates,
-    no rows, needs no network, and has less than 500 kB for any table.
+    reproduce it. It contains aggregates and no rows, needs no network, and has less than 500 kB for any table.
 
     Parameters
     ----------
