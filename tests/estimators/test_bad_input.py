@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from scipy.sparse import csr_array
 
 import treewright
 from treewright import (
@@ -59,9 +60,14 @@ def test_no_target_is_refused(learner: Any) -> None:
 
 def test_a_target_of_another_length_is_refused() -> None:
     refuses(
-        "X has 4 rows, but y has 3 values; give one target value per row",
+        "Found input variables with inconsistent numbers of samples: X has 4 rows, but y has 3 values; give one target",
         lambda: DecisionTreeClassifier().fit(X, y[:3]),
     )
+
+
+@pytest.mark.parametrize("learner", [DecisionTreeClassifier(), DecisionTreeRegressor()], ids=str)
+def test_a_sparse_target_is_refused(learner: Any) -> None:
+    refuses("y is sparse", lambda: learner.fit(X, csr_array([[0, 1, 0, 1]]).T))
 
 
 @pytest.mark.parametrize("name", CLASSIFIERS)
@@ -196,7 +202,7 @@ def test_a_category_never_seen_follows_the_heaviest_branch() -> None:
 @pytest.mark.parametrize("name", single.__all__)
 def test_negative_weights_are_refused(name: str) -> None:
     refuses(
-        "sample_weight contains negative values (rows 0, 2); give 0 to leave a row out",
+        "Negative values in data passed to `sample_weight` (rows 0, 2); give 0 to leave a row out",
         lambda: make(name).fit(X, [0, 1, 0, 1], sample_weight=[-1, 1, -0.5, 1]),
     )
 
@@ -367,7 +373,7 @@ def test_parameters_are_checked_at_fit_and_never_before() -> None:
 
 def test_a_fit_that_fails_leaves_the_model_as_it_was() -> None:
     model = DecisionTreeClassifier().fit(X, y)
-    with pytest.raises(ValueError, match="negative"):
+    with pytest.raises(ValueError, match="Negative values"):
         model.fit([[1], [2]], ["a", "b"], sample_weight=-1)
     assert model.classes_.tolist() == ["no", "yes"]
     assert model.predict(X).tolist() == y

@@ -186,7 +186,10 @@ class TableLearner(NamesExplained, BaseEstimator):
             targets, classes, target, by_class = read_outputs(several, self._read_target, self.class_weight)
         n_rows = len(table.values)
         if len(targets) != n_rows:
-            raise ValueError(f"X has {n_rows} rows, but y has {len(targets)} values; give one target value per row")
+            raise ValueError(
+                f"Found input variables with inconsistent numbers of samples: X has {n_rows} rows, but y has "
+                f"{len(targets)} values; give one target value per row"
+            )
         weights = read_weights(sample_weight, n_rows)
         digest = digest_of_training(
             table.columns, table.values, targets, weights, classes=target.classes, n_jobs=getattr(self, "n_jobs", None)

@@ -104,7 +104,6 @@ _OF_LEARNERS = (
     Equivalent("missing", (XGBOOST,), note="None and NaN are missing"),
     Equivalent("bootstrap", (SCIKIT,), ("replace",)),
     Equivalent("bootstrap_features", (SCIKIT,), ("replace_features",)),
-    Equivalent("flatten_transform", (SCIKIT,), note="transform always returns a matrix"),
     Equivalent(
         "ccp_alpha", (SCIKIT,), note="trees of an ensemble are not pruned; DecisionTreeClassifier(prune=...) prunes one"
     ),

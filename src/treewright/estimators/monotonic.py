@@ -47,7 +47,10 @@ def read_monotonic_cst(monotonic_cst: Any, columns: tuple[Column, ...]) -> np.nd
                 f"monotonic_cst must be None or an array-like of -1, 0 or 1, but {direction!r} for column {name!r}"
             )
         if direction and columns[place[name]].is_categorical:
-            raise ValueError(f"monotonic_cst names the column {name!r}, whose categories have no order; leave it out")
+            raise ValueError(
+                "Categorical features cannot have monotonic constraints, but monotonic_cst names the column "
+                f"{name!r}; leave it out"
+            )
         directions[place[name]] = direction
     return directions
 

@@ -174,6 +174,9 @@ weights [classes] : one number per member or None
     Weight of each member's vote; None gives all the same weight.
 weights [numbers] : one number per member or None
     Weight of each member in the mean; None gives all the same weight.
+flatten_transform : bool
+    Whether `transform` of soft voting returns one matrix, with the members' class probabilities side by side. False
+    returns a matrix per member: [member, row, class].
 prior : one number per member, dict of names and numbers, or None
     Prior probability of each member; None is the same for all. Give a simple model more where it should win unless the
     data contradict it.
@@ -431,6 +434,8 @@ named_estimators_ : Bunch
     The fitted members by name.
 final_estimator_ : estimator
     The fitted final estimator.
+stack_method_ : list of str
+    The method of each member whose results are the features of the final estimator.
 ensemble_ [voting classes] : sklearn.ensemble.VotingClassifier
     The fitted ensemble of scikit-learn.
 ensemble_ [voting numbers] : sklearn.ensemble.VotingRegressor
@@ -524,7 +529,7 @@ ATTRIBUTES_BY_TAG = {
     ),
     "out_of_bag": _OUT_OF_BAG,
     "voting": (*_MEMBERS, "ensemble_"),
-    "stacking": ("final_estimator_", *_MEMBERS, "ensemble_"),
+    "stacking": ("final_estimator_", "stack_method_", *_MEMBERS, "ensemble_"),
     "averaging": ("weights_", "posterior_", *_MEMBERS),
     "preparer": ("columns_", *_COLUMNS),
 }

@@ -29,9 +29,9 @@ def read_weights(sample_weight: Any, n_rows: int) -> np.ndarray:
         raise ValueError(f"sample_weight has {weights.ndim} dimensions; give one weight per row, or a single number")
     if len(weights) != n_rows:
         raise ValueError(f"sample_weight.shape == ({len(weights)},), expected ({n_rows},); give one weight per row")
-    _refuse(np.isnan(weights), "contains NaN", "give 0 to leave a row out")
-    _refuse(np.isinf(weights), "contains infinity", "give finite weights")
-    _refuse(weights < 0.0, "contains negative values", "give 0 to leave a row out")
+    _refuse(np.isnan(weights), "Input sample_weight contains NaN", "give 0 to leave a row out")
+    _refuse(np.isinf(weights), "Input sample_weight contains infinity", "give finite weights")
+    _refuse(weights < 0.0, "Negative values in data passed to `sample_weight`", "give 0 to leave a row out")
     return weights
 
 
@@ -163,4 +163,4 @@ def _refuse(wrong: np.ndarray, finding: str, advice: str) -> None:
     rows = np.flatnonzero(wrong)
     if len(rows):
         word = "row" if len(rows) == 1 else "rows"
-        raise ValueError(f"Input sample_weight {finding} ({word} {some(rows.tolist(), most=8)}); {advice}")
+        raise ValueError(f"{finding} ({word} {some(rows.tolist(), most=8)}); {advice}")

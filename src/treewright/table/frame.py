@@ -235,7 +235,10 @@ def chosen_columns(option: str, chosen: ColumnList, names: tuple[str, ...]) -> s
     items = list(chosen)
     if items and all(isinstance(item, bool | np.bool_) for item in items):
         if len(items) != len(names):
-            raise ValueError(f"{option} is a mask of {len(items)} for {len(names)} columns; give one per column")
+            raise ValueError(
+                f"{option} set as a boolean mask must have shape (n_features,), one entry for each of the {len(names)} "
+                f"columns, but it has {len(items)}"
+            )
         return {place for place, item in enumerate(items) if item}
     return {_position(option, item, names) for item in items}
 

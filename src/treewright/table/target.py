@@ -186,7 +186,7 @@ def _open_foreign(y: Any) -> Any:
         has_missing = native.null_count() > 0
         return native.to_numpy() if native.dtype.is_integer() and not has_missing else native
     if hasattr(y, "toarray"):
-        raise TypeError("y is sparse, which learners here do not read; convert it with y.toarray()")
+        raise ValueError("y is sparse: sparse multilabel-indicator for y is not supported; convert it with y.toarray()")
     if hasattr(y, "__array__"):
         return _one_dimension(np.asarray(y))
     raise ValueError(f"y should be a 1d array with one label per row, not a {type(y).__name__}")

@@ -225,3 +225,29 @@ def test_several_targets_and_validation_sets_of_extreme_magnitude_are_learned_li
     np.testing.assert_allclose(np.ldexp(scaled, 400), ordinary, rtol=1e-9)
     losses = [model.validation_loss_ for model in fitted]
     np.testing.assert_allclose(np.ldexp(losses[1], 800), losses[0], rtol=1e-9)
+
+
+@pytest.mark.parametrize("given", [None, "sqrt", "log2", 0.4, 0.001])
+def test_the_number_of_columns_of_a_node_is_that_of_scikit_learn(given):
+    ours = GradientBoostingRegressor(n_estimators=2, max_features=given).fit(TABLE, NUMBERS)
+    theirs = ensemble.GradientBoostingRegressor(n_estimators=2, max_features=given).fit(TABLE, NUMBERS)
+    assert ours.max_features_ == theirs.max_features_
+
+
+def test_the_trees_of_boosting_have_the_limits_of_their_model():
+    model = GradientBoostingRegressor(n_estimators=3, max_depth=2, min_impurity_decrease=0.5).fit(TABLE, NUMBERS)
+    limits = {(tree.max_depth, tree.min_impurity_decrease) for tree in model.estimators_.flat}
+    assert limits == {(2, 0.5)}
+    assert all(tree.get_depth() <= tree.max_depth for tree in model.estimators_.flat)
+
+
+@pytest.mark.parametrize("library", [tw, ensemble])
+def test_rounds_before_samples_were_drawn_have_no_improvement_out_of_bag(library):
+    options = {"train_score": True} if library is tw else {}
+    model = library.GradientBoostingClassifier(n_estimators=5, warm_start=True, random_state=0, **options).fit(X, y)
+    assert not hasattr(model, "oob_improvement_")
+    model.set_params(n_estimators=8, subsample=0.5).fit(X, y)
+    for line in (model.oob_improvement_, model.oob_scores_):
+        np.testing.assert_array_equal(line == 0.0, [True] * 5 + [False] * 3)
+    assert len(model.train_score_) == 8
+    assert model.oob_score_ == model.oob_scores_[-1]

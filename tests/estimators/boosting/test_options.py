@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import signal
 import warnings
 from functools import partial
@@ -14,6 +15,7 @@ import pandas as pd
 import pytest
 from sklearn import datasets as scikit
 from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.exceptions import NotFittedError
 
 from interruption import interrupts_not_ignored
@@ -231,6 +233,28 @@ def test_interactions_are_read_by_name_and_place():
     np.testing.assert_array_equal(read_interaction_cst("pairwise", columns), pairs)
     with pytest.raises(ValueError, match="names the column 'd'"):
         read_interaction_cst([["a", "d"]], columns)
+
+
+@pytest.mark.parametrize("wrong", [[0, 1], [{0, 9}], [{-1, 0}], [{0.5}]])
+def test_interactions_that_make_no_sense_are_refused_in_the_words_of_scikit_learn(wrong):
+    X, y = np.random.default_rng(0).normal(size=(50, 3)), np.arange(50.0)
+    with pytest.raises(ValueError, match=r"Interaction constraints must \w+") as theirs:
+        HistGradientBoostingRegressor(interaction_cst=wrong).fit(X, y)
+    with pytest.raises(ValueError, match="interaction_cst") as ours:
+        GradientBoostingRegressor(n_estimators=2, interaction_cst=wrong).fit(X, y)
+    words = re.split(r", got|, or feature|features, or|, specifying", str(theirs.value))[0]
+    assert len(words) > 50
+    assert words in str(ours.value)
+
+
+def test_categories_in_a_monotonic_constraint_are_refused_in_the_words_of_scikit_learn():
+    X, y = np.random.default_rng(0).integers(3, size=(50, 2)), np.arange(50.0)
+    wrong = {"categorical_features": [0], "monotonic_cst": [1, 0]}
+    with pytest.raises(ValueError, match="monotonic") as theirs:
+        HistGradientBoostingRegressor(**wrong).fit(X, y)
+    with pytest.raises(ValueError, match="names the column 'x0'; leave it out") as ours:
+        GradientBoostingRegressor(n_estimators=2, **wrong).fit(X, y)
+    assert str(theirs.value).rstrip(".") in str(ours.value)
 
 
 @pytest.mark.parametrize("learner", BOTH)

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_iris, make_regression
 from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.metrics import accuracy_score, get_scorer, log_loss, make_scorer, roc_auc_score
+from sklearn.metrics import accuracy_score, check_scoring, get_scorer, log_loss, make_scorer, roc_auc_score
 from sklearn.model_selection import train_test_split
 
 from treewright import GradientBoostingClassifier, GradientBoostingRegressor
@@ -60,6 +60,13 @@ def test_a_scorer_a_function_of_the_model_and_a_function_of_predictions_agree():
     assert len({model.best_iteration_ for model in models}) == 1
     assert len({model.best_score_ for model in models}) == 1
     assert "of_shares" in models[3].evals_result_["validation"]
+
+
+def test_the_score_of_the_model_itself_is_a_score():
+    model = GradientBoostingClassifier(**FIXED)
+    default = model.set_params(scoring=None).fit(TRAIN, Y_TRAIN, X_val=TEST, y_val=Y_TEST).best_score_
+    model.set_params(scoring=check_scoring(model)).fit(TRAIN, Y_TRAIN, X_val=TEST, y_val=Y_TEST)
+    assert model.best_score_ == default == accuracy_score(Y_TEST, model.predict(TEST))
 
 
 def test_weights_of_the_validation_set_count_in_the_score():

@@ -112,8 +112,8 @@ def test_a_pipeline_transforms_the_validation_set() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"X_val": [[0.0] * 4]}, "X_val and y_val belong together"),
-        ({"y_val": ["a"]}, "X_val and y_val belong together"),
+        ({"X_val": [[0.0] * 4]}, "X_val is provided, but y_val was not provided"),
+        ({"y_val": ["a"]}, "y_val is provided, but X_val was not provided"),
         ({"sample_weight_val": [1.0]}, "describe rows of X_val, which is missing"),
         ({"X_val": [[0.0] * 4], "y_val": ["z"]}, "the validation set: it has the class 'z'"),
     ],

@@ -114,6 +114,13 @@ def test_what_reads_tables_is_left_as_it_is() -> None:
     assert takes_weights(tree)
 
 
+def test_private_attributes_that_a_model_has_set_are_read_through_its_preparer() -> None:
+    member = prepared(KNeighborsClassifier(1)).fit(TABLE, ["yes", "no", "yes", "no", "no", "yes"])
+    assert member._fit_method == member.steps[-1][1]._fit_method
+    assert not hasattr(member, "_validate_data_of_no_model")
+    assert not hasattr(member, "_tree_of_no_model")
+
+
 @pytest.mark.parametrize("library", WITH_NAMES)
 def test_rows_can_be_taken_from_any_table(library: str) -> None:
     from sklearn.utils import _safe_indexing

@@ -7,11 +7,12 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn import ensemble as scikit
-from sklearn.datasets import load_diabetes, load_iris
-from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.datasets import load_diabetes, load_iris, make_multilabel_classification
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeClassifier
 from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -50,6 +51,37 @@ def test_numbers_pass_through_as_they_are(form: Callable[[Any], Any]) -> None:
     np.testing.assert_allclose(found, expected)
     names = load_diabetes().feature_names
     np.testing.assert_array_equal(ours.get_feature_names_out(names), theirs.get_feature_names_out(names))
+
+
+@pytest.mark.parametrize("passthrough", [True, False])
+@pytest.mark.parametrize("n_labels", [2, 3])
+@pytest.mark.parametrize("method", ["auto", "predict"])
+def test_rows_with_several_labels_are_stacked_as_in_scikit_learn(method: str, n_labels: int, passthrough: bool) -> None:
+    X, y = make_multilabel_classification(n_samples=90, n_features=5, n_classes=n_labels, random_state=0)
+    options = {"cv": KFold(3), "stack_method": method, "passthrough": passthrough}
+    members = [("near", KNeighborsClassifier()), ("ridge", RidgeClassifier())]
+    ours = StackingClassifier(members, KNeighborsClassifier(3), **options).fit(X, y)
+    theirs = scikit.StackingClassifier(members, KNeighborsClassifier(3), **options).fit(X, y)
+    np.testing.assert_allclose(ours.transform(X), theirs.transform(X))
+    np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
+    assert ours.stack_method_ == theirs.stack_method_
+    # Of three neighbours, the majority decides; scikit-learn has the probability that a row lacks the label.
+    np.testing.assert_array_equal(ours.predict_proba(X) > 0.5, ours.predict(X) == 1)
+    np.testing.assert_allclose(ours.predict_proba(X), 1.0 - theirs.predict_proba(X))
+    assert ours.score(X, y) == theirs.score(X, y)
+    np.testing.assert_array_equal(ours.classes_, theirs.classes_)
+    assert len(ours.get_feature_names_out()) == ours.transform(X).shape[1] == 2 * n_labels + 5 * passthrough
+
+
+def test_a_table_with_text_and_several_labels_is_stacked() -> None:
+    rows = {"colour": ["red", "blue", None, "green"] * 10, "size": [1.0, None, 3.0, 4.0] * 10}
+    y = pd.DataFrame({"ripe": [1, 0, 0, 1] * 10, "sweet": [0, 0, 1, 1] * 10})
+    weights = np.arange(40) % 5 > 0
+    model = StackingClassifier([("tree", DecisionTreeClassifier())], KNeighborsClassifier(1)).fit(rows, y)
+    np.testing.assert_array_equal(model.predict(rows), y)
+    assert model.fit(rows, y, sample_weight=weights).score(rows, y) == 1.0
+    with pytest.raises(ValueError, match="default final_estimator is logistic regression, which predicts one label"):
+        StackingClassifier([("tree", DecisionTreeClassifier())]).fit(rows, y)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

@@ -59,6 +59,21 @@ def test_the_same_members_have_the_mean_of_scikit_learn(weights: Any) -> None:
     np.testing.assert_allclose(ours.predict(X), theirs.predict(X))
 
 
+@pytest.mark.parametrize("flat", [True, False])
+@pytest.mark.parametrize("voting", ["soft", "hard"])
+def test_members_predictions_are_flat_or_a_matrix_each_as_in_scikit_learn(voting: str, flat: bool) -> None:
+    X, y = load_iris(return_X_y=True)
+    options = {"voting": voting, "flatten_transform": flat}
+    ours = VotingClassifier(CLASSIFIERS, **options).fit(X, y)
+    theirs = scikit.VotingClassifier(CLASSIFIERS, **options).fit(X, y)
+    np.testing.assert_allclose(ours.transform(X), theirs.transform(X))
+    if flat or voting == "hard":
+        assert ours.get_feature_names_out().tolist() == theirs.get_feature_names_out().tolist()
+    else:
+        with pytest.raises(ValueError, match="get_feature_names_out is not supported"):
+            ours.get_feature_names_out()
+
+
 def test_shares_of_a_hard_vote_are_counted_votes() -> None:
     iris = datasets.load_iris()
     model = VotingClassifier().fit(iris.X, iris.y)

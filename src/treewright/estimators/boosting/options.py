@@ -96,8 +96,9 @@ def read_interaction_cst(interaction_cst: Any, columns: tuple[Column, ...]) -> n
     if is_text(interaction_cst, "pairwise"):
         interaction_cst = list(combinations(range(len(columns)), 2)) or [(0,)]
     if isinstance(interaction_cst, str) or not all(isinstance(group, tuple | list | set) for group in interaction_cst):
-        raise parameter_error(
-            "interaction_cst", interaction_cst, "a list of groups of columns, 'pairwise', 'no_interactions' or None"
+        raise ValueError(
+            "Interaction constraints must be a sequence of tuples or lists of columns, 'pairwise', 'no_interactions' "
+            f"or None, but interaction_cst is {interaction_cst!r}"
         )
     place = {column.name: index for index, column in enumerate(columns)}
     groups = np.zeros((len(interaction_cst) + 1, len(columns)), dtype=bool)
@@ -105,7 +106,11 @@ def read_interaction_cst(interaction_cst: Any, columns: tuple[Column, ...]) -> n
         for name in group:
             at: Any = place.get(name, name) if isinstance(name, str) else name
             if not is_whole(at, 0) or at >= len(columns):
-                raise ValueError(f"interaction_cst names the column {name!r}, which is not in the table")
+                raise ValueError(
+                    f"Interaction constraints must consist of integer indices in [0, n_features - 1] = "
+                    f"[0, {len(columns) - 1}], specifying the position of features, or of their names, but "
+                    f"interaction_cst names the column {name!r}, which is not in the table"
+                )
             line[int(at)] = True
     groups[-1] = ~groups.any(axis=0)
     return groups if groups[-1].any() else groups[:-1]

@@ -22,6 +22,8 @@ class BoostedLearner(TableLearner):
     """A fitted learner: a forest for each output, whose sums are the scores of the loss."""
 
     n_jobs: int | None
+    max_depth: int | None
+    min_impurity_decrease: float = 0.0  # which files of earlier versions may not have
 
     forests_: list[Forest]
     initial_: np.ndarray
@@ -41,6 +43,12 @@ class BoostedLearner(TableLearner):
         """The number of rounds."""
         check_is_fitted(self)
         return int(self.n_estimators_)
+
+    @property
+    def max_features_(self) -> int:
+        """The number of columns that each node may use, as `max_features` says."""
+        check_is_fitted(self)
+        return max(1, int(np.floor(self.shape_.node_share * self.n_features_in_ + 0.5)))
 
     @property
     def n_trees_per_iteration_(self) -> int:
@@ -72,11 +80,12 @@ class BoostedLearner(TableLearner):
         from treewright.estimators.single.trees import DecisionTreeRegressor
 
         check_is_fitted(self)
+        limits: dict[str, Any] = {"max_depth": self.max_depth, "min_impurity_decrease": self.min_impurity_decrease}
         found = np.empty((self.n_estimators_, len(self.forests_)), dtype=object)
         for output, forest in enumerate(self.forests_):
             for number, tree in enumerate(forest):
                 names = [column.name for column in tree.columns] if hasattr(self, "feature_names_in_") else None
-                member = adopt(DecisionTreeRegressor(), FittedTree(tree), np.empty(0), names, len(tree.columns))
+                member = adopt(DecisionTreeRegressor(**limits), FittedTree(tree), np.empty(0), names, len(tree.columns))
                 found[number, output] = member
         return found
 

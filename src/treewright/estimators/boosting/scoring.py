@@ -109,9 +109,10 @@ def _named(targets: np.ndarray, labels: np.ndarray, classes: np.ndarray) -> np.n
 
 
 def _n_arguments(function: Any) -> int:
-    """How many arguments a function needs, 2 if that is not known."""
+    """How many arguments a function needs, 2 if that is not known; any further ones do not count."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
         return 2
-    return sum(one.default is one.empty and one.kind is not one.VAR_KEYWORD for one in parameters)
+    further = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return sum(one.default is one.empty and one.kind not in further for one in parameters)

@@ -18,7 +18,8 @@ class ValidationSet:
     @property
     def is_given(self) -> bool:
         if (self.X is None) != (self.y is None):
-            raise ValueError("X_val and y_val belong together; give both or none")
+            given, missing = ("X_val", "y_val") if self.y is None else ("y_val", "X_val")
+            raise ValueError(f"{given} is provided, but {missing} was not provided; give both or none")
         if self.X is None and (self.sample_weight is not None or self.init_score is not None):
             raise ValueError("sample_weight_val and init_score_val describe rows of X_val, which is missing")
         return self.X is not None

@@ -181,7 +181,7 @@ class AdaBoost(NamesExplained, CountedEnsemble, MetaEstimatorMixin, BaseEstimato
                 self._warn_of_error(error)
             if not is_finite:
                 warn_user(
-                    f"the weights became infinite after stage {number}, and boosting stopped there; "
+                    f"Sample weights have reached infinite values after stage {number}, and boosting stopped there; "
                     "lower the learning rate",
                 )
             if is_useless or error == 0.0 or not is_finite:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier, is_regressor
@@ -18,6 +18,7 @@ from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR
 from sklearn.utils import Bunch, _safe_indexing
 from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.metaestimators import _BaseComposition
+from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import _check_feature_names_in
 
 from treewright.estimators.base import Ensemble
@@ -32,6 +33,7 @@ from treewright.runtime.progress import follow, interruptible
 from treewright.table import read_classes, read_numbers
 from treewright.table.selection import open_rows
 from treewright.table.source import open_source
+from treewright.table.target import split_target
 
 Named = list[tuple[str, Any]]
 
@@ -90,8 +92,8 @@ class Task:
     """The training rows of the members: those with a positive weight, and the target."""
 
     X: Any
-    y: np.ndarray  # classes in the user's own type, or numbers
-    classes: np.ndarray  # empty for numbers
+    y: np.ndarray  # classes in the user's own type, or numbers, or a column of 0 and 1 per label
+    classes: np.ndarray  # empty for numbers and labels
     weights: np.ndarray | None  # None if all are the same
     metadata: Mapping[str, Any]  # for the members that request it
     names: np.ndarray | None
@@ -106,6 +108,15 @@ class Task:
 
     def fit_options(self) -> dict[str, Any]:
         return {**self.metadata, **({} if self.weights is None else {"sample_weight": self.weights})}
+
+
+def has_labels(y: Any) -> bool:
+    """Whether a row of the target may have several labels, with a column of 0 and 1 for each.
+
+    >>> has_labels([[0, 1], [1, 1]]), has_labels([0, 1]), has_labels(["a", "b"])
+    (True, False, False)
+    """
+    return split_target(y) is not None and type_of_target(np.asarray(y)) == "multilabel-indicator"
 
 
 def default_members(task: Task, *, shares: bool = False) -> Named:
@@ -150,6 +161,9 @@ def _support_vectors(task: Task, shares: bool) -> Any:
 class Combination(NamesExplained, Ensemble, MetaEstimatorMixin, _BaseComposition, BaseEstimator):
     """Shared base of the ensembles with members of different kinds."""
 
+    # Whether a row may have several labels: a target of several columns of 0 and 1.
+    _takes_labels: ClassVar[bool] = False
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **metadata: Any) -> Self:
         """Fit all members, then combine them.
 
@@ -192,7 +206,11 @@ class Combination(NamesExplained, Ensemble, MetaEstimatorMixin, _BaseComposition
     def _read(self, X: Any, y: Any, sample_weight: Any, metadata: Mapping[str, Any]) -> Task:
         source = open_source(X)
         numbers = np.empty(0, dtype=object)
-        if is_classifier(self):
+        labels: np.ndarray
+        if self._takes_labels and has_labels(y):
+            labels = predictions = np.asarray(y)
+            classes = numbers
+        elif is_classifier(self):
             labels, classes = read_classes(y)
             predictions = classes[labels]
         else:

@@ -211,10 +211,14 @@ class PreparedMember(Pipeline):
     """
 
     def __getattr__(self, name: str) -> Any:
-        """Attributes of the fitted model, such as `coef_`, which refer to the prepared columns."""
-        if name.startswith("_") or hasattr(type(self), name) or "steps" not in self.__dict__:
+        """Attributes of the fitted model, such as `coef_`, which refer to the prepared columns.
+
+        Of its private ones only those that it has set itself: scikit-learn asks any object for private methods.
+        """
+        model = self.__dict__["steps"][-1][1] if "steps" in self.__dict__ else None
+        if hasattr(type(self), name) or (name.startswith("_") and name not in getattr(model, "__dict__", ())):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        return getattr(self.steps[-1][1], name)
+        return getattr(model, name)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Self:
         options = params if sample_weight is None else {**params, "sample_weight": sample_weight}

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from scipy.sparse import hstack, issparse
 from sklearn.base import ClassifierMixin, RegressorMixin, TransformerMixin
 from sklearn.ensemble import StackingClassifier as ScikitStack
 from sklearn.ensemble import StackingRegressor as ScikitNumberStack
@@ -15,7 +17,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from treewright.estimators.chunks import by_chunks
-from treewright.estimators.meta.combining import Combination, Named, Task
+from treewright.estimators.meta.combining import Combination, Named, Task, has_labels
 from treewright.estimators.meta.preparing import TablePreparer, prepared
 from treewright.estimators.parameter_docs import documented
 from treewright.estimators.parameters import parameter_error, store_parameters
@@ -39,8 +41,12 @@ class NamedStack(Passing, ScikitStack):
     """scikit-learn's stacking, but classes keep their names, and columns that pass through become numbers."""
 
     def fit(self, X: Any, y: Any, **fit_params: Any) -> Any:
-        self._label_encoder = LabelEncoder().fit(y)
-        self.classes_ = self._label_encoder.classes_
+        if y.ndim == 1:
+            self._label_encoder = LabelEncoder().fit(y)
+            self.classes_ = self._label_encoder.classes_
+        else:
+            self._label_encoder = [LabelEncoder().fit(label) for label in y.T]
+            self.classes_ = [encoder.classes_ for encoder in self._label_encoder]
         if self.passthrough:
             self.preparer_ = TablePreparer(scale="auto").fit(X)
         return super(ScikitStack, self).fit(X, y, **fit_params)
@@ -49,11 +55,25 @@ class NamedStack(Passing, ScikitStack):
         return super(ScikitStack, self).predict(X, **predict_params)
 
     def _concatenate_predictions(self, X: Any, predictions: Any) -> Any:
+        if isinstance(self.classes_, list):
+            return self._labels_side_by_side(X, predictions)
         coded = [
             np.searchsorted(self.classes_, predictions) if method == "predict" else predictions
             for predictions, method in zip(predictions, self.stack_method_, strict=True)
         ]
         return super()._concatenate_predictions(self._passing(X), coded)
+
+    def _labels_side_by_side(self, X: Any, predictions: Any) -> Any:
+        """A column per member and label: the prediction, or the probability that a row has the label."""
+        columns = [
+            np.hstack([shares[:, 1:] for shares in found]) if isinstance(found, list) else np.asarray(found)
+            for found in predictions
+        ]
+        self._n_feature_outs = [found.shape[1] for found in columns]
+        passed = [self._passing(X)] if self.passthrough else []
+        if passed and issparse(passed[0]):
+            return hstack([*columns, *passed], format=passed[0].format)
+        return np.hstack([*columns, *passed])
 
 
 class NumberStack(Passing, ScikitNumberStack):
@@ -126,7 +146,7 @@ class Stacking(TransformerMixin, Combination):
 
     def _keep(self, found: Any, names: list[str], task: Task) -> None:
         super()._keep(found, names, task)
-        self.final_estimator_ = found.final_estimator_
+        self.final_estimator_, self.stack_method_ = found.final_estimator_, found.stack_method_
 
 
 def _final_has(method: str) -> Any:
@@ -144,7 +164,8 @@ class StackingClassifier(ClassifierMixin, Stacking):
     """Classifiers of different kinds, and a final classifier that is fitted to their predictions.
 
     The final estimator is fitted to out-of-fold predictions: in each of five folds, the members are fitted to the other
-    four. The members that predict are fitted to all rows.
+    four. The members that predict are fitted to all rows. A row may have several labels: give a target with a column of
+    0 and 1 per label, and members and a final estimator that take it.
 
     Examples
     --------
@@ -170,12 +191,25 @@ class StackingClassifier(ClassifierMixin, Stacking):
     ) -> None:
         store_parameters(self, locals())
 
+    _takes_labels = True
+
+    classes_: Any  # an array; a list of them if rows have several labels
+
     @_final_has("predict_proba")
     @by_chunks
     def predict_proba(self, X: Any) -> np.ndarray:
-        """The probability of each class, in the order of `classes_`, by the final estimator."""
+        """The probability of each class, in the order of `classes_`, by the final estimator.
+
+        If rows have several labels, it is the probability that the row has the label; in scikit-learn, that it has not.
+        """
         check_is_fitted(self)
-        return np.asarray(self.ensemble_.predict_proba(open_rows(X)))
+        if not isinstance(self.classes_, list):
+            return np.asarray(self.ensemble_.predict_proba(open_rows(X)))
+        shares = self.final_estimator_.predict_proba(self.transform(X))
+        if not isinstance(shares, list):
+            return np.asarray(shares)
+        pairs = zip(shares, self.classes_, strict=True)
+        return np.column_stack([share[:, classes == 1].sum(axis=1) for share, classes in pairs])
 
     @_final_has("decision_function")
     def decision_function(self, X: Any) -> np.ndarray:
@@ -184,7 +218,9 @@ class StackingClassifier(ClassifierMixin, Stacking):
         return np.asarray(self.ensemble_.decision_function(open_rows(X)))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The accuracy: the fraction of rows whose class is predicted correctly."""
+        """The accuracy: the fraction of rows whose class is predicted correctly; of labels, all of the row's."""
+        if isinstance(self.classes_, list):
+            return float(super().score(X, y, sample_weight))
         labels, classes = read_classes(y)
         return float(super().score(X, classes[labels], sample_weight))
 
@@ -192,6 +228,19 @@ class StackingClassifier(ClassifierMixin, Stacking):
         if self.stack_method not in STACK_METHODS:
             raise parameter_error("stack_method", self.stack_method, f"one of {', '.join(map(repr, STACK_METHODS))}")
         super()._check_parameters()
+
+    def _read(self, X: Any, y: Any, sample_weight: Any, metadata: Mapping[str, Any]) -> Task:
+        if self.final_estimator is None and has_labels(y):
+            raise ValueError(
+                "the default final_estimator is logistic regression, which predicts one label per row; give one that "
+                "takes a target of several labels, such as KNeighborsClassifier()"
+            )
+        return super()._read(X, y, sample_weight, metadata)
+
+    def _keep(self, found: Any, names: list[str], task: Task) -> None:
+        super()._keep(found, names, task)
+        if isinstance(found.classes_, list):
+            self.classes_ = found.classes_
 
     def _fit_members(self, members: Named, task: Task) -> Any:
         final = LogisticRegression(max_iter=1000) if self.final_estimator is None else self.final_estimator

@@ -35,6 +35,9 @@ class NamedVotes(ScikitVotes):
 class Voting(TransformerMixin, Combination):
     """Shared base of voting for classes and for numbers."""
 
+    # Files of earlier versions do not have this parameter.
+    flatten_transform: bool = True
+
     def _check_parameters(self) -> None:
         if self.weights is None:
             return
@@ -61,13 +64,18 @@ class Voting(TransformerMixin, Combination):
         return weights / weights.sum()
 
     def transform(self, X: Any) -> np.ndarray:
-        """The predictions of the members, a column each."""
+        """The predictions of the members, a column each; with `flatten_transform=False` a matrix each."""
         check_is_fitted(self)
         return self.ensemble_.transform(open_rows(X))
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """The names of the columns of `transform`: the model's and the member's, and the number of the class."""
         check_is_fitted(self)
+        if getattr(self, "voting", None) == "soft" and not self.flatten_transform:
+            raise ValueError(
+                "get_feature_names_out is not supported when `voting='soft'` and `flatten_transform=False`, because "
+                "transform returns a matrix per member"
+            )
         n_columns = len(self.classes_) if getattr(self, "voting", None) == "soft" else 1
         names = self._names_of_columns([n_columns] * len(self.estimators_), input_features)
         return np.array(names, dtype=object)
@@ -100,6 +108,7 @@ class VotingClassifier(ClassifierMixin, Voting):
         *,
         voting: str = "hard",
         weights: Any = None,
+        flatten_transform: bool = True,
         n_jobs: int | None = None,
         progress: bool | None = None,
         verbose: int | None = None,
@@ -133,13 +142,21 @@ class VotingClassifier(ClassifierMixin, Voting):
     def _check_parameters(self) -> None:
         if self.voting not in ("hard", "soft"):
             raise parameter_error("voting", self.voting, "'hard' or 'soft'")
+        if not isinstance(self.flatten_transform, bool | np.bool_):
+            raise parameter_error("flatten_transform", self.flatten_transform, "True or False")
         super()._check_parameters()
 
     def _default_members(self, task: Task) -> Named:
         return default_members(task, shares=self.voting == "soft")
 
     def _fit_members(self, members: Named, task: Task) -> Any:
-        votes = NamedVotes(members, voting=self.voting, weights=self._weights_left(), n_jobs=self.n_jobs)
+        votes = NamedVotes(
+            members,
+            voting=self.voting,
+            weights=self._weights_left(),
+            flatten_transform=self.flatten_transform,
+            n_jobs=self.n_jobs,
+        )
         return votes.fit(task.X, task.y, **task.fit_options())
 
 
