@@ -28,6 +28,9 @@ MAX_SAMPLE = 50_000
 Kinds = tuple[Kind | None, ...]
 """The kind that the user declares for each column, None where the type decides."""
 
+MakeCodes = Callable[[int, int, Callable[..., np.ndarray]], np.ndarray]
+"""Makes codes, uint8[column, row], of so many columns and rows by an `allocate`."""
+
 
 def sample_of(n_rows: int) -> np.ndarray:
     """The rows that determine the bins of a table: all, or a random sample of a large one."""
@@ -48,6 +51,11 @@ def split_rows(rows: np.ndarray, lengths: np.ndarray) -> list[np.ndarray]:
     return [part - first for part, first in zip(parts, ends - lengths, strict=True)]
 
 
+def make_codes_by_column(n_columns: int, n_rows: int, allocate: Callable[..., np.ndarray]) -> np.ndarray:
+    """Codes that are stored column by column, with undefined content."""
+    return allocate((n_columns, n_rows), np.uint8)
+
+
 class ChunkedTable(ABC):
     """A table in chunks. Learners that encode their tables in bytes can be fitted to it; all learners predict it."""
 
@@ -66,13 +74,18 @@ class ChunkedTable(ABC):
         """Call a function with each chunk and its entry of each of the arguments; the results are in order."""
 
     def store_chunks(
-        self, n_columns: int, lengths: Sequence[int], function: Callable[..., Any], *arguments: Sequence[Any]
+        self,
+        n_columns: int,
+        lengths: Sequence[int],
+        function: Callable[..., Any],
+        *arguments: Sequence[Any],
+        make: MakeCodes,
     ) -> Any:
         """Call a function with each chunk as `map_chunks` does; the results are the columns of one array of bytes.
 
-        `lengths` are the numbers of rows of the results.
+        `lengths` are the numbers of rows of the results. `make` makes the array, and decides how it is stored.
         """
-        whole = self.allocate((n_columns, int(np.sum(lengths))), np.uint8)
+        whole = make(n_columns, int(np.sum(lengths)), self.allocate)
         ends = np.cumsum(lengths)
         for part, first, last in zip(self.map_chunks(function, *arguments), ends - lengths, ends, strict=True):
             whole[:, first:last] = part
@@ -275,10 +288,10 @@ class ChunkedValues:
         """Call a function with the values of each chunk, `float64[row, column]`, and its entry of each argument."""
         return iter(self.table.map_chunks(_call_with_values, *self._calls(function, arguments)))
 
-    def store(self, n_columns: int, function: Callable[..., Any], *arguments: Sequence[Any]) -> Any:
-        """Call a function as `map` does; the results are the columns of one array of bytes."""
+    def store(self, n_columns: int, function: Callable[..., Any], *arguments: Sequence[Any], make: MakeCodes) -> Any:
+        """Call a function as `map` does; the results are the columns of the array of bytes that `make` makes."""
         calls = self._calls(function, arguments)
-        return self.table.store_chunks(n_columns, self.lengths.tolist(), _call_with_values, *calls)
+        return self.table.store_chunks(n_columns, self.lengths.tolist(), _call_with_values, *calls, make=make)
 
     def _calls(self, function: Callable[..., Any], arguments: tuple[Sequence[Any], ...]) -> tuple[list[Any], ...]:
         """The arguments of `_call_with_values` for each chunk."""

@@ -351,14 +351,17 @@ def append_rows(rows, end, spare, n_spare):
 
 
 @kernel
-def partition_by_cut(codes, rows, lo, hi, spare, cut, missing_first):
-    """Move the rows of the first side to the front, in stable order; returns the start of the second side."""
+def partition_by_cut(codes, step, rows, lo, hi, spare, cut, missing_first):
+    """Move the rows of the first side to the front, in stable order; returns the start of the second side.
+
+    `codes` starts with the column of the split; `step` is the distance of the codes of two rows.
+    """
     j, k = np.uint64(lo), np.uint64(0)
     moved = np.uint64(1 if missing_first else 0)
     last = np.uint64(cut) + moved
     for i in range(np.uint64(lo), np.uint64(hi)):
         row = rows[i]
-        first = np.uint64(((np.uint64(codes[row]) + moved) & BYTE) <= last)
+        first = np.uint64(((np.uint64(codes[np.uint64(row) * step]) + moved) & BYTE) <= last)
         rows[j] = row
         spare[k] = row
         j += first
@@ -368,12 +371,12 @@ def partition_by_cut(codes, rows, lo, hi, spare, cut, missing_first):
 
 
 @kernel
-def partition_by_set(codes, rows, lo, hi, spare, codes_set):
+def partition_by_set(codes, step, rows, lo, hi, spare, codes_set):
     """Do the same as `partition_by_cut` for a set of categories."""
     j, k = np.uint64(lo), np.uint64(0)
     for i in range(np.uint64(lo), np.uint64(hi)):
         row = rows[i]
-        code = np.uint64(codes[row])
+        code = np.uint64(codes[np.uint64(row) * step])
         first = (codes_set[code >> SIX] >> (code & LOW_SIX)) & ONE
         rows[j] = row
         spare[k] = row

@@ -8,9 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from treewright.encoding.bins import make_codes_by_row, words_of
 from treewright.encoding.chunks import is_here
 from treewright.engines.boosting.worker_engine import Share
 from treewright.estimators.boosting.losses import Loss
+
+
+# Rows whose codes are copied together.
+ROWS_AT_ONCE = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,9 +57,15 @@ class Rows:
     def _take_codes(self, places: np.ndarray) -> Any:
         if not is_here(self.codes):
             return self.codes.take(places)
-        codes = self.allocate((len(self.codes), len(places)), np.uint8)
-        for line, taken in zip(self.codes, codes, strict=True):
-            taken[:] = line[places]
+        if words_of(self.codes) is None:
+            codes = self.allocate((len(self.codes), len(places)), np.uint8)
+            for line, taken in zip(self.codes, codes, strict=True):
+                taken[:] = line[places]
+            return codes
+        codes = make_codes_by_row(len(self.codes), len(places), self.allocate)
+        for first in range(0, len(places), ROWS_AT_ONCE):
+            block = slice(first, first + ROWS_AT_ONCE)
+            codes.T[block] = self.codes.T[places[block]]
         return codes
 
     def split(self, kept: np.ndarray, held_out: np.ndarray) -> tuple[Rows, Rows]:
