@@ -52,7 +52,9 @@ def prepare(
     encoding, values = fit_target_encoding(training.columns, training.values, outputs, training.weights)
     if len(encoding.columns) >= MOST_COLUMNS:
         raise ValueError(f"boosting takes fewer than {MOST_COLUMNS} columns, but there are {len(encoding.columns)}")
-    table = bin_values(choose_compiled_form(), encoding.columns, values, int(learner.max_bins), n_threads, make=make_codes_by_row)
+    table = bin_values(
+        choose_compiled_form(), encoding.columns, values, int(learner.max_bins), n_threads, make=make_codes_by_row
+    )
     plan = BoostPlan(
         recipe=recipe,
         loss=loss,
@@ -70,7 +72,9 @@ def prepare(
         scoring=read_scoring(learner.scoring, training.target, training.classes),
         records_training=bool(learner.train_score),
     )
-    targets = np.ascontiguousarray(training.y.astype(np.float64, copy=False).T)
+    # Two classes have a byte for each row.
+    kind_of_target = np.uint8 if training.target.is_classes and loss.n_outputs == 1 else np.float64
+    targets = np.ascontiguousarray(training.y.astype(kind_of_target, copy=False).T)
     code_apart = coder_of_splits(training, outputs, encoding, table.bins) if encoding.means else None
     weights = training.weights if (training.weights != 1.0).any() else np.broadcast_to(1.0, len(training.weights))
     rows = Rows(table.codes, targets, weights, code_apart=code_apart, allocate=table.allocate)
