@@ -38,8 +38,7 @@ def scan(source: Any, *, directory: Any = None, **reading: Any) -> Scan:
     """A table that is read chunk by chunk, for tables larger than memory.
 
     Forests and gradient boosting can be fitted to it, with the same result as to the whole table in memory: the table
-    is read three times, and encoded in memory-mapped files. All learners predict it chunk by
-    chunk.
+    is read twice, and encoded in memory-mapped files. All learners predict it chunk by chunk.
 
     Parameters
     ----------
