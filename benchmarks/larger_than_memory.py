@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-GROUPS = Path("/sys/fs/cgroup/memory")
+GROUPS = Path("/sys/fs/cgroup")
 ROWS_OF_FILE = 1_000_000
 
 
@@ -81,7 +81,7 @@ def fit(kind: str, folder: str, rounds: int) -> None:
 def memory_of(name: str) -> float:
     """An entry of the status of this process, in gigabytes."""
     lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) / 1e6 for line in lines if line.startswith(name))
+    return next(int(line.split()[1]) * 1024 / 1e9 for line in lines if line.startswith(name))
 
 
 def fit_xgboost(folder: str, rounds: int) -> None:
@@ -111,23 +111,50 @@ def fit_xgboost(folder: str, rounds: int) -> None:
 
 @contextmanager
 def limited(gigabytes: float | None, in_group: bool):  # type: ignore[no-untyped-def]
-    """A control group with a limit, or None if none can be made."""
-    lines = Path("/proc/self/cgroup").read_text().splitlines()
-    own = next((line.split(":")[2] for line in lines if ":memory:" in line), None)
-    group = (
-        None if own is None or gigabytes is None or not in_group else Path(f"{GROUPS}{own}/treewright-{os.getpid()}")
-    )
-    try:
-        if group is not None:
-            group.mkdir()
-            (group / "memory.limit_in_bytes").write_text(str(int(gigabytes * 1e9)))
-    except OSError:
-        group = None
+    """A control group with a limit, or None if none is wanted or can be made."""
+    group = None if gigabytes is None or not in_group else make_group(int(gigabytes * 1e9))
     try:
         yield group
     finally:
         if group is not None:
             group.rmdir()
+
+
+def make_group(n_bytes: int) -> Path | None:
+    """A new control group of version 1 or 2 with a limit, inside or beside that of this process; None without one."""
+    for parent in places_for_groups():
+        group = parent / f"treewright-{os.getpid()}"
+        limit = group / ("memory.limit_in_bytes" if parent.is_relative_to(GROUPS / "memory") else "memory.max")
+        try:
+            group.mkdir()
+        except OSError:
+            continue
+        try:
+            if limit.exists():  # else groups here have no limits of memory
+                limit.write_text(str(n_bytes))
+                return group
+        except OSError:
+            pass
+        group.rmdir()
+    return None
+
+
+def places_for_groups() -> list[Path]:
+    """Where this process may be able to make groups: version 1, then version 2."""
+    entries = [line.split(":", 2) for line in Path("/proc/self/cgroup").read_text().splitlines()]
+    found = [Path(f"{GROUPS}/memory{path}") for _, controllers, path in entries if controllers == "memory"]
+    for number, _, path in entries:
+        if number == "0":
+            # A group of version 2 that has processes cannot give its children limits.
+            own = Path(f"{GROUPS}{path}")
+            found += [own, own.parent] if own != GROUPS else [own]
+    return [place for place in found if (place / "cgroup.procs").exists()]
+
+
+def peak_of_group(group: Path) -> float:
+    """The peak of the memory of a group, with the pages of its files, in gigabytes."""
+    peak = next(group / name for name in ("memory.max_usage_in_bytes", "memory.peak") if (group / name).exists())
+    return int(peak.read_text()) / 1e9
 
 
 def run(kind: str, folder: Path, rounds: int, gigabytes: float | None, in_group: bool) -> dict[str, float]:
@@ -147,7 +174,7 @@ def run(kind: str, folder: Path, rounds: int, gigabytes: float | None, in_group:
             return {}
         result = json.loads(found.stdout.splitlines()[-1])
         if group is not None:
-            result["group"] = int((group / "memory.max_usage_in_bytes").read_text()) / 1e9
+            result["group"] = peak_of_group(group)
         return result
 
 

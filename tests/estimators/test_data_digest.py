@@ -17,7 +17,8 @@ import treewright as tw
 from properties import examples
 from sample_tables import mixed_table
 from table_forms import WITH_NAMES, columns_of
-from treewright.table.digest import MIN_CELLS_FOR_THREADS, sums_of_dense, sums_of_values
+from treewright.table.digest import MIN_CELLS_FOR_THREADS, sums_of_values
+from treewright.table.hashes import sums_of_dense
 from treewright.table.sparse import SparseValues
 
 FRAME, CLASSES, NUMBERS = mixed_table(120)

@@ -233,6 +233,23 @@ def test_predictions_of_a_dask_frame_are_lazy_and_those_of_the_local_model(three
     assert list(shares.columns) == local.classes_.tolist()
 
 
+def test_predictions_of_a_dask_collection_are_written_to_a_file_in_the_order_of_its_rows(
+    three_workers: Client, tmp_path: Any
+) -> None:
+    local, other = fit_both(three_workers, "boosting of two classes", UNEVEN)
+    X = FRAME[FEATURES]
+    assert other.predict_proba(partition(FRAME, UNEVEN)[FEATURES], out=tmp_path / "shares.parquet") == len(FRAME)
+    shares = pd.read_parquet(tmp_path / "shares.parquet")
+    assert list(shares.columns) == [f"probability_{name}" for name in local.classes_]
+    assert np.array_equal(shares.to_numpy(), local.predict_proba(X))
+    other.predict(partition(FRAME, UNEVEN)[FEATURES], out=tmp_path / "classes.parquet")
+    assert pd.read_parquet(tmp_path / "classes.parquet")["prediction"].tolist() == local.predict(X).tolist()
+    draws = np.random.default_rng(0).normal(size=(300, 2))
+    model = on_dask.GradientBoostingRegressor(n_estimators=2, random_state=0).fit(draws, draws[:, 0])
+    assert model.predict(da.from_array(draws, chunks=(7, 2)), out=tmp_path / "numbers.parquet") == 300
+    assert np.array_equal(pd.read_parquet(tmp_path / "numbers.parquet")["prediction"], model.predict(draws))
+
+
 @pytest.mark.slow
 def test_a_small_table_is_fitted_with_folds_as_locally(three_workers: Client) -> None:
     frame = FRAME.iloc[:600]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import mmap
 from functools import cache
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -288,3 +290,59 @@ def test_a_quote_that_does_not_end_is_one_sentence(tmp_path: Any, monkeypatch: A
     (tmp_path / "table.csv").write_text('a,y\n5" pipe,1\n' + "2,3\n" * 500)
     with pytest.raises(ValueError, match="a quoted cell does not end"):
         scan(tmp_path / "table.csv")
+
+
+LARGER = [
+    GradientBoostingClassifier(n_estimators=4, validation_fraction=0.1, random_state=0),
+    GradientBoostingClassifier(n_estimators=3, growth="oblivious", max_depth=4, subsample=0.5, random_state=0),
+    GradientBoostingClassifier(n_estimators=3, goss=True, learning_rate=0.9, train_score=True, random_state=0),
+    GradientBoostingRegressor(n_estimators=3, loss="absolute_error", colsample_bytree=0.5, random_state=0),
+    GradientBoostingRegressor(n_estimators=3, loss="huber", random_state=0),
+]
+
+
+@pytest.mark.parametrize("learner", LARGER, ids=["validation", "oblivious", "goss", "absolute", "huber"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_ways_of_boosting_give_the_model_of_the_whole_table(learner: Any, weighted: bool) -> None:
+    frame = messy_table(25_000)
+    target, other = ("kind", "y") if isinstance(learner, GradientBoostingClassifier) else ("y", "kind")
+    weights = frame["weight"] if weighted else None
+    in_memory = digest_of(learner.fit(frame.drop(columns=["y", "kind", "weight"]), frame[target], weights))
+    chunked = scan(iter(pieces(frame, (9_000, 9_001)))).drop(other)
+    chunked = chunked if weighted else chunked.drop("weight")
+    assert digest_of(learner.fit(chunked, target, "weight" if weighted else None)) == in_memory
+
+
+@pytest.mark.slow
+def test_early_stopping_and_more_rounds_give_the_model_of_the_whole_table() -> None:
+    frame = messy_table(25_000)
+    X = frame.drop(columns=["y", "kind", "weight"])
+    learner = GradientBoostingRegressor(learning_rate=0.5, n_iter_no_change=5, random_state=0)
+    in_memory = digest_of(learner.fit(X, frame["y"]))
+    table = scan(iter(pieces(frame, (11_111,)))).drop("kind", "weight")
+    assert digest_of(learner.fit(table, "y")) == in_memory
+    several = GradientBoostingRegressor(n_estimators=3, warm_start=True, random_state=0)
+    in_memory = digest_of(clone(several).fit(X, frame["y"]).set_params(n_estimators=5).fit(X, frame["y"]))
+    assert digest_of(clone(several).fit(table, "y").set_params(n_estimators=5).fit(table, "y")) == in_memory
+
+
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="mapped files are read from /proc")
+def test_boosting_maps_whole_words_of_each_row_and_nothing_else(tmp_path: Any) -> None:
+    n_rows, n_columns = 60_000, 20
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(n_rows, n_columns))).add_prefix("x")
+    frame["y"] = np.select([frame["x0"] > 1, frame["x1"] > 0], ["a", "b"], "c")
+    frame.to_parquet(tmp_path / "table.parquet")
+    directory = tmp_path / "temporary"
+    directory.mkdir()
+    sizes = []
+
+    def noting_loss(scores: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        lines = [line.split()[0] for line in Path("/proc/self/maps").read_text().splitlines() if str(directory) in line]
+        sizes.append([int(last, 16) - int(first, 16) for first, last in (line.split("-") for line in lines)])
+        shares = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+        return shares - np.eye(3)[places], np.maximum(shares * (1.0 - shares), 1e-6)
+
+    table = scan(tmp_path / "table.parquet", directory=directory)
+    GradientBoostingClassifier(n_estimators=2, loss=noting_loss, random_state=0).fit(table, "y")
+    expected = -(-n_rows * 24 // mmap.PAGESIZE) * mmap.PAGESIZE
+    assert sizes == [[expected], [expected]]

@@ -59,6 +59,26 @@ class BinnedTable:
         return by_row
 
 
+def make_codes_by_row(n_columns: int, n_rows: int, allocate: Callable[..., np.ndarray]) -> np.ndarray:
+    """Make codes, uint8[column, row], that are stored row by row in whole words of eight bytes; undefined content.
+
+    Boosting grows trees from these words alone. The bytes after the last column are 0.
+    """
+    by_row = allocate((n_rows, 8 * -(-n_columns // 8)), np.uint8)
+    by_row[:, n_columns:] = 0
+    return by_row[:, :n_columns].T
+
+
+def words_of(codes: np.ndarray) -> np.ndarray | None:
+    """Return the words of codes that are stored row by row in whole words; None for any other codes."""
+    n_columns, n_rows = codes.shape
+    width = 8 * -(-n_columns // 8)
+    if codes.strides != (1, width) or codes.ctypes.data % 8:
+        return None
+    padded = np.lib.stride_tricks.as_strided(codes.T, (n_rows, width), (width, 1))
+    return padded.reshape(-1).view(np.uint64)
+
+
 def bin_table(run: Run, columns: Sequence[Column], values: np.ndarray, n_bins: int, n_threads: int) -> BinnedTable:
     """Choose the bins of all columns of a table, and encode its rows."""
     bins = place_bins(columns, values, n_bins, n_threads)

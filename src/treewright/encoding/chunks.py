@@ -11,7 +11,15 @@ import numpy as np
 from treewright.encoding.bins import BinnedTable, Bins, code_rows, place_bins
 from treewright.runtime.forms import choose_compiled_form
 from treewright.runtime.threads import usable_threads
-from treewright.table.chunked import ChunkedTable, ChunkedValues, sample_chunk, sample_of, split_rows
+from treewright.table.chunked import (
+    ChunkedTable,
+    ChunkedValues,
+    MakeCodes,
+    make_codes_by_column,
+    sample_chunk,
+    sample_of,
+    split_rows,
+)
 from treewright.table.column import Column
 
 
@@ -90,9 +98,9 @@ class AssembledValues:
         """Call a function with the new values of each chunk and its entry of each argument."""
         return self.values.map(_call_assembled, *self._calls(function, arguments))
 
-    def store(self, n_columns: int, function: Callable[..., Any], *arguments: Sequence[Any]) -> Any:
-        """Call a function as `map` does; the results are the columns of one array of bytes."""
-        return self.values.store(n_columns, _call_assembled, *self._calls(function, arguments))
+    def store(self, n_columns: int, function: Callable[..., Any], *arguments: Sequence[Any], make: MakeCodes) -> Any:
+        """Call a function as `map` does; the results are the columns of the array of bytes that `make` makes."""
+        return self.values.store(n_columns, _call_assembled, *self._calls(function, arguments), make=make)
 
     def _calls(self, function: Callable[..., Any], arguments: tuple[Sequence[Any], ...]) -> tuple[Any, ...]:
         how = [(function, self.assemble)] * len(self.parts)
@@ -115,15 +123,17 @@ def is_chunked(values: Any) -> bool:
     return isinstance(values, ChunkedValues | AssembledValues)
 
 
-def bin_chunks(columns: Sequence[Column], values: Any, n_bins: int, n_threads: int) -> BinnedTable:
+def bin_chunks(
+    columns: Sequence[Column], values: Any, n_bins: int, n_threads: int, *, make: MakeCodes = make_codes_by_column
+) -> BinnedTable:
     """Choose the bins of all columns of a table in chunks, and encode its rows."""
     bins = place_bins(columns, values, n_bins, n_threads)
-    return BinnedTable(bins, code_chunks(bins, values), allocate=values.table.allocate)
+    return BinnedTable(bins, code_chunks(bins, values, make=make), allocate=values.table.allocate)
 
 
-def code_chunks(bins: Bins, values: Any) -> Any:
-    """Encode a table in chunks, with one line per column."""
-    return values.store(values.shape[1], code_chunk, [bins] * len(values.lengths))
+def code_chunks(bins: Bins, values: Any, *, make: MakeCodes = make_codes_by_column) -> Any:
+    """Encode a table in chunks, with one line per column; `make` decides how the codes are stored."""
+    return values.store(values.shape[1], code_chunk, [bins] * len(values.lengths), make=make)
 
 
 def code_chunk(values: np.ndarray, bins: Bins) -> np.ndarray:

@@ -10,6 +10,7 @@ import numpy as np
 from treewright.encoding.bins import BinnedTable, Bins, bin_table, code_rows
 from treewright.encoding.chunks import bin_chunks, code_chunks, is_chunked
 from treewright.runtime.forms import Run
+from treewright.table.chunked import MakeCodes, make_codes_by_column
 from treewright.table.column import Column
 from treewright.table.sparse import SparseValues
 
@@ -17,10 +18,21 @@ from treewright.table.sparse import SparseValues
 DENSE_CELLS = 1 << 22
 
 
-def bin_values(run: Run, columns: Sequence[Column], values: Any, n_bins: int, n_threads: int) -> BinnedTable:
-    """The bins of all columns of a table, and its rows in bytes; the bins do not depend on how values are stored."""
+def bin_values(
+    run: Run,
+    columns: Sequence[Column],
+    values: Any,
+    n_bins: int,
+    n_threads: int,
+    *,
+    make: MakeCodes = make_codes_by_column,
+) -> BinnedTable:
+    """The bins of all columns of a table, and its rows in bytes; the bins do not depend on how values are stored.
+
+    `make` decides how the codes of a table in chunks are stored.
+    """
     if is_chunked(values):
-        return bin_chunks(columns, values, n_bins, n_threads)
+        return bin_chunks(columns, values, n_bins, n_threads, make=make)
     if not isinstance(values, SparseValues):
         return bin_table(run, columns, values, n_bins, n_threads)
     codes = np.empty((len(columns), len(values)), np.uint8)
@@ -32,10 +44,12 @@ def bin_values(run: Run, columns: Sequence[Column], values: Any, n_bins: int, n_
     return BinnedTable(_joined(parts), codes)
 
 
-def code_columns(run: Run, bins: Bins, values: Any, n_threads: int) -> np.ndarray:
-    """The rows of a table in bytes, with one line per column."""
+def code_columns(
+    run: Run, bins: Bins, values: Any, n_threads: int, *, make: MakeCodes = make_codes_by_column
+) -> np.ndarray:
+    """The rows of a table in bytes, with one line per column; `make` is that of `bin_values`."""
     if is_chunked(values):
-        return code_chunks(bins, values)
+        return code_chunks(bins, values, make=make)
     if not isinstance(values, SparseValues):
         return code_rows(run, bins, values, n_threads, by_column=True)
     codes = np.empty((values.shape[1], len(values)), np.uint8)

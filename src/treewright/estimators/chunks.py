@@ -26,12 +26,16 @@ def by_chunks(method: Callable[..., Any]) -> Callable[..., Any]:
                 raise TypeError(f"{method.__name__} writes to a file only for a table in chunks; see treewright.scan")
             return method(self, X, *arguments, **keywords)
         parts = X.map_chunks(lambda frame: method(self, frame, *arguments, **keywords))
-        return iter(parts) if out is None else write_predictions(parts, _names_of(self, method.__name__), Path(out))
+        return (
+            iter(parts)
+            if out is None
+            else write_predictions(parts, names_of_predictions(self, method.__name__), Path(out))
+        )
 
     return predict
 
 
-def _names_of(model: Any, method: str) -> list[str]:
+def names_of_predictions(model: Any, method: str) -> list[str]:
     """The names of the columns of predictions in a file."""
     if method == "predict":
         return ["prediction"]

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import inspect
+from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from functools import partial
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from treewright.scale.cluster import NEEDS_DASK, DaskTable, concatenate, gather
+from treewright.estimators.chunks import names_of_predictions, write_predictions
+from treewright.scale.cluster import NEEDS_DASK, DaskTable, concatenate, gather, threads_of
 from treewright.scale.scan import find_files
 from treewright.table.readers.arrow import is_index_of_pandas
 
 # Rows of a partition of a local table that is sent to a cluster.
 ROWS_OF_PARTITION = 100_000
+
+# Partitions for each thread of a cluster whose predictions may wait to be written.
+PARTS_AHEAD = 2
 
 
 @contextmanager
@@ -136,15 +142,23 @@ class OnCluster:
         vars(local).pop("client", None)
         return local
 
-    def predict(self, X: Any) -> Any:
-        """The predictions, lazily for a Dask collection."""
-        return self._lazily(X, "predict")
+    def predict(self, X: Any, *, out: Any = None) -> Any:
+        """The predictions, lazily for a Dask collection.
 
-    def _lazily(self, X: Any, method: str) -> Any:
+        With `out` they are written to a Parquet file of the client instead, and the number of rows is returned.
+        """
+        return self._lazily(X, "predict", out)
+
+    def _lazily(self, X: Any, method: str, out: Any) -> Any:
         local = self.to_local()
         if not is_dask(X):
-            return getattr(local, method)(X)
-        return predict_blocks(local, X, method) if hasattr(X, "chunks") else predict_partitions(local, X, method)
+            return getattr(local, method)(X, out=out)
+        predict = predict_blocks if hasattr(X, "chunks") else predict_partitions
+        lazy = predict(local, X, method)
+        if out is None:
+            return lazy
+        with open_client(self.client) as client:
+            return write_predictions(computed_parts(client, lazy), names_of_predictions(local, method), Path(out))
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = dict(super().__getstate__())  # type: ignore[call-overload]
@@ -155,9 +169,21 @@ class OnCluster:
 class OfClasses(OnCluster):
     """A classifier that is fitted on a Dask cluster."""
 
-    def predict_proba(self, X: Any) -> Any:
-        """The probability of each class, lazily for a Dask collection."""
-        return self._lazily(X, "predict_proba")
+    def predict_proba(self, X: Any, *, out: Any = None) -> Any:
+        """The probability of each class, lazily for a Dask collection; `out` is that of `predict`."""
+        return self._lazily(X, "predict_proba", out)
+
+
+def computed_parts(client: Any, lazy: Any) -> Iterator[Any]:
+    """The parts of a lazy collection that have rows, in order; few of them are computed before they are needed."""
+    most = PARTS_AHEAD * sum(threads_of(client).values())
+    futures: deque[Any] = deque()
+    for part in np.ravel(lazy.to_delayed()):
+        futures.append(client.compute(part))
+        if len(futures) > most:
+            yield from (each for each in gather(client, [futures.popleft()]) if len(each))
+    while futures:
+        yield from (each for each in gather(client, [futures.popleft()]) if len(each))
 
 
 def _compute(value: Any) -> Any:

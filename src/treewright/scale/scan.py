@@ -38,7 +38,7 @@ def scan(source: Any, *, directory: Any = None, **reading: Any) -> Scan:
     """A table that is read chunk by chunk, for tables larger than memory.
 
     Forests and gradient boosting can be fitted to it, with the same result as to the whole table in memory: the table
-    is read twice, and encoded with one byte per cell in a memory-mapped file. All learners predict it chunk by chunk.
+    is read twice, and encoded in memory-mapped files. All learners predict it chunk by chunk.
 
     Parameters
     ----------
@@ -46,8 +46,9 @@ def scan(source: Any, *, directory: Any = None, **reading: Any) -> Scan:
         Parquet, Arrow, CSV or TSV files, such as "data/*.parquet". Frames of pandas, polars or Arrow, arrays, and the
         rows of text files are stored in a temporary file as they come, because they are read more than once.
     directory : path or None
-        Where temporary files are made; None for the directory of the system. They need a byte per cell, twice that for
-        boosting, and are removed when they are no longer used.
+        Where temporary files are made; None for the directory of the system. They need a byte per cell for boosting,
+        and twice that for forests, or if the validation set is taken from the table. They are removed when they are no
+        longer used.
     **reading
         The options of `read_table` for text files, such as `sep` and `decimal`.
 

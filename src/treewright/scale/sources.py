@@ -16,6 +16,9 @@ from treewright.table import Frame
 # Cells of a chunk: 4 MB as bytes of codes, 32 MB as numbers.
 CELLS_OF_CHUNK = 1 << 22
 
+# Bytes of a column that are read from a Parquet file together.
+BYTES_READ = 1 << 18
+
 NEEDS_ARROW = "tables in chunks need pyarrow; install it with pip install 'treewright[arrow]'"
 
 
@@ -119,7 +122,8 @@ class ParquetFiles(Files):
     def _batches(self, path: Path, names: Sequence[str]) -> Iterator[Any]:
         from pyarrow import parquet
 
-        with parquet.ParquetFile(path) as file:
+        # Without these options, the compressed columns of a whole row group are in memory.
+        with parquet.ParquetFile(path, pre_buffer=False, buffer_size=BYTES_READ) as file:
             yield from file.iter_batches(batch_size=1 << 16, columns=list(names))
 
 

@@ -20,6 +20,7 @@ from treewright.table.cells import Coded
 from treewright.table.column import Column, Kind, Unit
 from treewright.table.convert import as_kind, match
 from treewright.table.frame import ColumnList, Table, column_of_nothing, declared_kinds, is_empty
+from treewright.table.hashes import sums_of_dense
 from treewright.table.source import open_source
 
 # The size of the sample that determines the bins of a larger table. A bin then has about 200 rows of it.
@@ -27,6 +28,9 @@ MAX_SAMPLE = 50_000
 
 Kinds = tuple[Kind | None, ...]
 """The kind that the user declares for each column, None where the type decides."""
+
+MakeCodes = Callable[[int, int, Callable[..., np.ndarray]], np.ndarray]
+"""Makes codes, uint8[column, row], of so many columns and rows by an `allocate`."""
 
 
 def sample_of(n_rows: int) -> np.ndarray:
@@ -48,6 +52,11 @@ def split_rows(rows: np.ndarray, lengths: np.ndarray) -> list[np.ndarray]:
     return [part - first for part, first in zip(parts, ends - lengths, strict=True)]
 
 
+def make_codes_by_column(n_columns: int, n_rows: int, allocate: Callable[..., np.ndarray]) -> np.ndarray:
+    """Codes that are stored column by column, with undefined content."""
+    return allocate((n_columns, n_rows), np.uint8)
+
+
 class ChunkedTable(ABC):
     """A table in chunks. Learners that encode their tables in bytes can be fitted to it; all learners predict it."""
 
@@ -66,13 +75,18 @@ class ChunkedTable(ABC):
         """Call a function with each chunk and its entry of each of the arguments; the results are in order."""
 
     def store_chunks(
-        self, n_columns: int, lengths: Sequence[int], function: Callable[..., Any], *arguments: Sequence[Any]
+        self,
+        n_columns: int,
+        lengths: Sequence[int],
+        function: Callable[..., Any],
+        *arguments: Sequence[Any],
+        make: MakeCodes,
     ) -> Any:
         """Call a function with each chunk as `map_chunks` does; the results are the columns of one array of bytes.
 
-        `lengths` are the numbers of rows of the results.
+        `lengths` are the numbers of rows of the results. `make` makes the array, and decides how it is stored.
         """
-        whole = self.allocate((n_columns, int(np.sum(lengths))), np.uint8)
+        whole = make(n_columns, int(np.sum(lengths)), self.allocate)
         ends = np.cumsum(lengths)
         for part, first, last in zip(self.map_chunks(function, *arguments), ends - lengths, ends, strict=True):
             whole[:, first:last] = part
@@ -122,13 +136,16 @@ class ChunkedTable(ABC):
         if not lengths.sum():
             raise ValueError(f"Found array with 0 sample(s) (shape={self.shape}) while a minimum of 1 is required.")
         drawn = split_rows(sample_of(int(lengths.sum())), lengths)
-        described = self.map_chunks(describe_chunk, [kinds] * len(lengths), drawn)
+        firsts = (np.cumsum(lengths) - lengths).tolist()
+        described = self.map_chunks(describe_chunk, [kinds] * len(lengths), drawn, firsts)
         facts = [each for each in described if each is not None]
         columns = merge_columns(facts, kinds)
         sample = np.concatenate([each.values_of(columns, slice(None, -2)) for each in facts])
         ends = np.concatenate([each.values_of(columns, slice(-2, None)) for each in facts])
         # The annotation is that of nearly all tables; learners that can use chunks ask for them.
-        values: Any = ChunkedValues(self, columns, kinds, lengths, sample=(sample, ends))
+        values: Any = ChunkedValues(
+            self, columns, kinds, lengths, sample=(sample, ends), hashes=merge_hashes(facts, columns)
+        )
         return Table(columns, values, facts[0].named)
 
 
@@ -142,6 +159,7 @@ class ChunkFacts:
     was_number: tuple[bool, ...]  # whether a column is of numbers by itself, before its declared kind
     is_empty: tuple[bool, ...]  # whether all values are missing
     picked: tuple[np.ndarray, ...]  # of each column the values of the sampled rows, then the least and the largest
+    hashes: np.ndarray  # the sum of the hashes of the values of each column
 
     def values_of(self, columns: tuple[Column, ...], which: slice) -> np.ndarray:
         """Some of the picked values in terms of the columns of the whole table."""
@@ -149,20 +167,26 @@ class ChunkFacts:
         return np.column_stack([in_terms_of(column, (own, values[which])) for column, own, values in triples])
 
 
-def describe_chunk(frame: Any, kinds: Kinds, rows: np.ndarray) -> ChunkFacts | None:
-    """Describe the columns of a chunk, with the values of some rows; None for a chunk without rows."""
+def describe_chunk(frame: Any, kinds: Kinds, rows: np.ndarray, first_row: int) -> ChunkFacts | None:
+    """Describe the columns of a chunk, with the values of some rows; None for a chunk without rows.
+
+    `first_row` is the number of the first row of the chunk in the table.
+    """
     if not len(frame):
         return None
     source = open_source(frame)
     read, was_number, empty, picked = [], [], [], []
+    whole = np.empty((source.n_rows, len(kinds)), order="F")
     for place, kind in enumerate(kinds):
         coded = source.read(place, kind)
         was_number.append(coded[0].is_numeric)
         column, values = as_kind(coded, kind)
+        whole[:, place] = values
         empty.append(is_empty(values))
         read.append(column)
         picked.append(np.append(values[rows], [np.fmin.reduce(values), np.fmax.reduce(values)]))
-    return ChunkFacts(source.names, source.named, tuple(read), tuple(was_number), tuple(empty), tuple(picked))
+    hashes = sums_of_dense(whole, first_row)
+    return ChunkFacts(source.names, source.named, tuple(read), tuple(was_number), tuple(empty), tuple(picked), hashes)
 
 
 def read_chunk(frame: Any, columns: tuple[Column, ...], kinds: Kinds) -> np.ndarray:
@@ -178,10 +202,22 @@ def read_chunk(frame: Any, columns: tuple[Column, ...], kinds: Kinds) -> np.ndar
 
 def in_terms_of(column: Column, coded: Coded) -> np.ndarray:
     """The values of a column of a chunk in terms of the column of the whole table."""
-    own = coded[0]
-    if own.categories == column.categories and own.unit is column.unit:
-        return coded[1]
-    return match(column, coded)
+    return coded[1] if is_in_terms_of(column, coded[0]) else match(column, coded)
+
+
+def is_in_terms_of(column: Column, own: Column) -> bool:
+    """Are the values of a column of a chunk those of the column of the whole table?"""
+    return own.categories == column.categories and own.unit is column.unit
+
+
+def merge_hashes(facts: Sequence[ChunkFacts], columns: tuple[Column, ...]) -> dict[int, np.uint64]:
+    """The sums of the hashes of all columns whose values are the same in terms of the whole table."""
+    sums: np.ndarray = np.stack([each.hashes for each in facts]).sum(axis=0, dtype=np.uint64)
+    return {
+        place: sums[place]
+        for place, column in enumerate(columns)
+        if all(is_in_terms_of(column, each.columns[place]) for each in facts)
+    }
 
 
 def merge_columns(facts: Sequence[ChunkFacts], kinds: Kinds) -> tuple[Column, ...]:
@@ -246,11 +282,13 @@ class ChunkedValues:
         *,
         sample: tuple[np.ndarray, np.ndarray] | None = None,
         rows: np.ndarray | None = None,
+        hashes: dict[int, np.uint64] | None = None,
     ) -> None:
         self.table, self.columns, self.kinds, self.chunk_lengths = table, columns, kinds, chunk_lengths
         self.rows = rows  # the rows of the table in ascending order, if not all
         self._whole: ChunkedValues | None = None  # the values that these rows were taken from
         self._sample = sample
+        self.hashes = hashes or {}  # of some columns, the sum of the hashes of all values
         self._replaced: dict[int, np.ndarray] = {}  # columns with other values than those of the table
 
     @cached_property
@@ -275,10 +313,10 @@ class ChunkedValues:
         """Call a function with the values of each chunk, `float64[row, column]`, and its entry of each argument."""
         return iter(self.table.map_chunks(_call_with_values, *self._calls(function, arguments)))
 
-    def store(self, n_columns: int, function: Callable[..., Any], *arguments: Sequence[Any]) -> Any:
-        """Call a function as `map` does; the results are the columns of one array of bytes."""
+    def store(self, n_columns: int, function: Callable[..., Any], *arguments: Sequence[Any], make: MakeCodes) -> Any:
+        """Call a function as `map` does; the results are the columns of the array of bytes that `make` makes."""
         calls = self._calls(function, arguments)
-        return self.table.store_chunks(n_columns, self.lengths.tolist(), _call_with_values, *calls)
+        return self.table.store_chunks(n_columns, self.lengths.tolist(), _call_with_values, *calls, make=make)
 
     def _calls(self, function: Callable[..., Any], arguments: tuple[Sequence[Any], ...]) -> tuple[list[Any], ...]:
         """The arguments of `_call_with_values` for each chunk."""
@@ -312,9 +350,9 @@ class ChunkedValues:
         if self.columns[place].is_categorical:
             indices = self._categories[place]
             return np.where(indices < 0, np.nan, indices)
-        return np.concatenate(list(self._narrow([place]).map(_first_column)))
+        return np.concatenate(list(self.columns_at([place]).map(_first_column)))
 
-    def _narrow(self, places: Sequence[int]) -> ChunkedValues:
+    def columns_at(self, places: Sequence[int]) -> ChunkedValues:
         """The values of some columns."""
         return ChunkedValues(
             self.table.select([self.table.names[place] for place in places]),
@@ -331,7 +369,7 @@ class ChunkedValues:
             places = np.searchsorted(self._whole.row_numbers(), self.row_numbers())
             return {place: column[places] for place, column in self._whole._categories.items()}
         found = [place for place, column in enumerate(self.columns) if column.is_categorical]
-        parts = list(self._narrow(found).map(_as_indices))
+        parts = list(self.columns_at(found).map(_as_indices))
         return {place: np.concatenate([part[:, k] for part in parts]) for k, place in enumerate(found)}
 
     def row_numbers(self) -> np.ndarray:
@@ -341,6 +379,7 @@ class ChunkedValues:
     def __setitem__(self, key: Any, column: np.ndarray) -> None:
         _, place = key  # of all rows
         self._replaced[place] = np.asarray(column)
+        self.hashes = {}
 
     def _take(self, rows: np.ndarray) -> ChunkedValues:
         places = np.flatnonzero(rows) if rows.dtype == bool else rows

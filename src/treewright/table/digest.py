@@ -18,13 +18,8 @@ import numpy as np
 from treewright.runtime.threads import run_parallel
 from treewright.table.chunked import ChunkedValues
 from treewright.table.column import Column
+from treewright.table.hashes import factors_of_rows, hashes_of, sums_of_dense
 from treewright.table.sparse import SparseValues
-
-# Odd constants with irregular bits, from the finalizer of SplitMix64 (Steele, Lea and Flood 2014).
-_STEP, _FIRST, _SECOND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-
-# Cells that are hashed together, so that they stay in the cache of a core.
-BLOCK = 1 << 14
 
 # Cells from which on several threads are used.
 MIN_CELLS_FOR_THREADS = 1 << 18
@@ -60,8 +55,7 @@ def _digest_of_more(each: Any) -> bytes:
 def sums_of_values(values: Any, n_threads: int = 1) -> np.ndarray:
     """The sum of the hashes of each column."""
     if isinstance(values, ChunkedValues):
-        firsts = np.cumsum(values.lengths) - values.lengths
-        return _add_up(values.map(sums_of_dense, firsts.tolist()), values.shape[1])
+        return _sums_of_chunks(values)
     if isinstance(values, SparseValues):
         return _sums_of_sparse(values)
     values = np.asarray(values)
@@ -72,53 +66,22 @@ def sums_of_values(values: Any, n_threads: int = 1) -> np.ndarray:
     return _add_up(found, values.shape[1])
 
 
-def sums_of_dense(values: np.ndarray, first_row: int) -> np.ndarray:
-    """The sums of consecutive rows of a table, of which the first has this number."""
-    n_rows, n_columns = values.shape
-    sums = np.zeros(n_columns, dtype=np.uint64)
-    by_column = values.flags.f_contiguous or values.strides[0] <= values.strides[1]
-    n_at_once = max(1, BLOCK if by_column else BLOCK // max(n_columns, 1))
-    for first in range(0, n_rows, n_at_once):
-        block = values[first : first + n_at_once]
-        factors = _factors_of_rows(np.arange(first_row + first, first_row + first + len(block), dtype=np.uint64))
-        if by_column:
-            for place in range(n_columns):
-                sums[place : place + 1] += hashes_of(block[:, place], factors).sum(keepdims=True, dtype=np.uint64)
-        else:
-            sums += hashes_of(block, factors[:, None]).sum(axis=0, dtype=np.uint64)
+def _sums_of_chunks(values: ChunkedValues) -> np.ndarray:
+    """The sums of columns that are known already, and those of the others, which are read again."""
+    sums = np.zeros(values.shape[1], dtype=np.uint64)
+    for place, known in values.hashes.items():
+        sums[place] = known
+    others = [place for place in range(values.shape[1]) if place not in values.hashes]
+    if others:
+        rest = values if len(others) == values.shape[1] else values.columns_at(others)
+        firsts = np.cumsum(values.lengths) - values.lengths
+        sums[others] = _add_up(rest.map(sums_of_dense, firsts.tolist()), len(others))
     return sums
-
-
-def hashes_of(cells: np.ndarray, factors: np.ndarray) -> np.ndarray:
-    """The hash of each cell; that of 0 is 0, so that a sparse table has the sums of a dense one.
-
-    All missing values count as one, and so do the zeros of either sign.
-    """
-    if cells.dtype == np.uint64:
-        bits = cells.copy()
-    else:
-        numbers = cells + np.float64(0.0)
-        np.copyto(numbers, np.nan, where=np.isnan(numbers))
-        bits = numbers.view(np.uint64)
-    bits *= factors
-    bits ^= bits >> np.uint64(32)
-    bits *= _SECOND
-    bits ^= bits >> np.uint64(29)
-    return bits
-
-
-def _factors_of_rows(rows: np.ndarray) -> np.ndarray:
-    """An odd factor for each row."""
-    mixed = (rows + np.uint64(1)) * _STEP
-    mixed ^= mixed >> np.uint64(30)
-    mixed *= _FIRST
-    mixed ^= mixed >> np.uint64(27)
-    return mixed | np.uint64(1)
 
 
 def _sums_of_sparse(values: SparseValues) -> np.ndarray:
     matrix = values.by_column
-    hashes = hashes_of(matrix.data, _factors_of_rows(matrix.indices.astype(np.uint64)))
+    hashes = hashes_of(matrix.data, factors_of_rows(matrix.indices.astype(np.uint64)))
     # Modulo 2**64, differences of running sums are right even where these overflow.
     totals = np.concatenate([np.zeros(1, np.uint64), np.cumsum(hashes, dtype=np.uint64)])
     found: np.ndarray = np.diff(totals[matrix.indptr])

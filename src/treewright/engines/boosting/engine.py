@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from treewright.encoding.bins import Bins
+from treewright.encoding.bins import Bins, words_of
 from treewright.engines.boosting.loop import add_trees, grow_trees, open_trees
 from treewright.engines.boosting.oblivious import grow_oblivious_trees
 from treewright.engines.boosting.search import CHUNK, LARGE_LAYOUT, N_PROPOSAL, SMALL_LAYOUT, pack_codes
@@ -103,9 +103,15 @@ class Booster:
         self.run = run
         self.n_columns, self.n_rows = codes.shape
         self.n_blocks = -(-self.n_columns // 8)
+        words = words_of(codes)
+        is_by_row = words is not None
+        if words is None:
+            words = _pack(run, codes, n_threads, allocate)
         self.table = BoostTable(
-            columns=codes,
-            words=_pack(run, codes, n_threads, allocate),
+            codes=words.view(np.uint8) if is_by_row else codes.reshape(-1),
+            column_step=1 if is_by_row else self.n_rows,
+            row_step=8 * self.n_blocks if is_by_row else 1,
+            words=words,
             is_number=bins.is_number,
             n_codes=bins.n_codes,
             start=np.cumsum(np.append(0, bins.n_codes + 1)),
@@ -261,7 +267,6 @@ class Booster:
             layout=np.empty((n_open, 4), np.int64),
             limits=np.empty((n_open, 7)),
             roots=np.zeros((n_open, self.n_threads, 2), np.int64),
-            leaf_of=np.empty(self.n_rows, np.uint32),
             turn_sums=np.empty((n_turns + 1, LEAVES_AT_ONCE, 2)),
             pool=np.empty((n_slots, n_entries), np.int64),
             gains=np.full((self.n_threads, 8), -np.inf),

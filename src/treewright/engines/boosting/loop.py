@@ -131,7 +131,6 @@ def tree_of(shared, tree):
         shared.layout[tree:end],
         shared.limits[tree:end],
         shared.roots[tree:end],
-        shared.leaf_of,
         shared.turn_sums,
         shared.pool,
         shared.gains,
@@ -184,7 +183,7 @@ def grow_tree(table, shared, local, settings, seed, thread, n_threads, locks):
 def finish_tree(shared, local, thread, tree, scores, grown):
     """Add a tree's predictions to the scores of the thread's rows, if any, and copy it out of the workspace."""
     if len(scores) > 0:
-        add_leaf_values(local, shared.leaf_of, scores[tree])
+        add_leaf_values(local, shared.packed[0], scores[tree])
     if thread > 0:
         return
     n_nodes, n_leaves, n_sets = local.ends[0], local.ends[1], local.ends[2]
@@ -275,11 +274,11 @@ def next_leaf(leaves, bounds, n_leaves, by_level):
 def partition_leaf(table, local, leaf):
     """Partition the thread's rows of a leaf by its split."""
     leaves = local.leaves
-    codes = table.columns[leaves[leaf, COLUMN]]
-    lo, hi = leaves[leaf, LO], leaves[leaf, HI]
+    codes, step = table.codes[leaves[leaf, COLUMN] * table.column_step :], np.uint64(table.row_step)
+    rows, spare, lo, hi = local.rows, local.spare, leaves[leaf, LO], leaves[leaf, HI]
     if leaves[leaf, IS_SET] != 0:
-        return partition_by_set(codes, local.rows, lo, hi, local.spare, local.sets[leaf])
-    return partition_by_cut(codes, local.rows, lo, hi, local.spare, leaves[leaf, CUT], leaves[leaf, MISSING_FIRST] != 0)
+        return partition_by_set(codes, step, rows, lo, hi, spare, local.sets[leaf])
+    return partition_by_cut(codes, step, rows, lo, hi, spare, leaves[leaf, CUT], leaves[leaf, MISSING_FIRST] != 0)
 
 
 @kernel
@@ -521,13 +520,13 @@ def keep_some(mask, share, seed, order, state):
 @kernel
 def set_leaf_values(shared, local, settings, n_leaves, thread, n_threads, locks):
     """Compute the leaf values from gradients and hessians in full precision, which are summed block by block."""
-    gradients, hessians, sums = shared.gradients[0], shared.hessians[0], shared.turn_sums
-    note_leaves(local, n_leaves, shared.leaf_of)
+    gradients, hessians, sums, leaf_of = shared.gradients[0], shared.hessians[0], shared.turn_sums, shared.packed[0]
+    note_leaves(local, n_leaves, leaf_of)
     for begin in range(0, n_leaves, LEAVES_AT_ONCE):
         n_now = min(LEAVES_AT_ONCE, n_leaves - begin)
         clear_turns(sums, thread, n_threads)
         if n_leaves <= LEAVES_AT_ONCE:
-            add_up_in_order(gradients, hessians, local, shared.leaf_of, sums)
+            add_up_in_order(gradients, hessians, local, leaf_of, sums)
         else:
             for k in range(n_now):
                 lo, hi = local.leaves[begin + k, LO], local.leaves[begin + k, HI]
@@ -552,7 +551,7 @@ def set_leaf_value(local, settings, sums, leaf, k, bounds):
 
 @kernel
 def note_leaves(local, n_leaves, leaf_of):
-    """Record the leaf of each of the thread's rows."""
+    """Record the leaf of each of the thread's rows, in place of its rounded gradient and hessian."""
     for leaf in range(n_leaves):
         for i in range(np.uint64(local.leaves[leaf, LO]), np.uint64(local.leaves[leaf, HI])):
             leaf_of[local.rows[i]] = leaf
@@ -570,4 +569,4 @@ def add_leaf_values(local, leaf_of, scores):
     """Add the leaf values to the scores of the thread's rows."""
     for i in range(np.uint64(len(local.given))):
         row = local.given[i]
-        scores[row] += local.leaf_sums[leaf_of[row], 1]
+        scores[row] += local.leaf_sums[np.uint64(leaf_of[row]), 1]

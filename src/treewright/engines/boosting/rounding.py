@@ -216,7 +216,7 @@ def add_up_in_order(gradients, hessians, local, leaf_of, sums):
     rows = local.given
     for i in range(np.uint64(len(rows))):
         row = rows[i]
-        here = sums[np.uint64(row) >> np.uint64(TURN_BITS), leaf_of[row]]
+        here = sums[np.uint64(row) >> np.uint64(TURN_BITS), np.uint64(leaf_of[row])]
         here[0] += gradients[row]
         here[1] += hessians[row]
 

@@ -21,6 +21,9 @@ BYTE = np.uint64(255)
 # Rows that are added to the histograms block by block, while their data remains in the first-level cache.
 CHUNK = 1024
 
+# Rows that are partitioned while the codes of as many others are prefetched.
+ROWS_AHEAD = np.uint64(128)
+
 # Words that are prefetched together.
 WORDS_AT_ONCE = np.uint64(8)
 
@@ -351,34 +354,51 @@ def append_rows(rows, end, spare, n_spare):
 
 
 @kernel
-def partition_by_cut(codes, rows, lo, hi, spare, cut, missing_first):
-    """Move the rows of the first side to the front, in stable order; returns the start of the second side."""
+def prefetch_codes(codes, step, rows, first, last):
+    """Prefetch the codes of the next rows, if those of different rows are in different cache lines."""
+    if step > ONE:
+        for i in range(first, min(first + ROWS_AHEAD, last)):
+            prefetch(codes, np.uint64(rows[i]) * step)
+
+
+@kernel
+def partition_by_cut(codes, step, rows, lo, hi, spare, cut, missing_first):
+    """Move the rows of the first side to the front, in stable order; returns the start of the second side.
+
+    `codes` starts with the column of the split; `step` is the distance of the codes of two rows.
+    """
     j, k = np.uint64(lo), np.uint64(0)
     moved = np.uint64(1 if missing_first else 0)
     last = np.uint64(cut) + moved
-    for i in range(np.uint64(lo), np.uint64(hi)):
-        row = rows[i]
-        first = np.uint64(((np.uint64(codes[row]) + moved) & BYTE) <= last)
-        rows[j] = row
-        spare[k] = row
-        j += first
-        k += ONE - first
+    for begin in range(np.uint64(lo), np.uint64(hi), ROWS_AHEAD):
+        end = min(begin + ROWS_AHEAD, np.uint64(hi))
+        prefetch_codes(codes, step, rows, end, np.uint64(hi))
+        for i in range(begin, end):
+            row = rows[i]
+            first = np.uint64(((np.uint64(codes[np.uint64(row) * step]) + moved) & BYTE) <= last)
+            rows[j] = row
+            spare[k] = row
+            j += first
+            k += ONE - first
     append_rows(rows, j, spare, k)
     return np.int64(j)
 
 
 @kernel
-def partition_by_set(codes, rows, lo, hi, spare, codes_set):
+def partition_by_set(codes, step, rows, lo, hi, spare, codes_set):
     """Do the same as `partition_by_cut` for a set of categories."""
     j, k = np.uint64(lo), np.uint64(0)
-    for i in range(np.uint64(lo), np.uint64(hi)):
-        row = rows[i]
-        code = np.uint64(codes[row])
-        first = (codes_set[code >> SIX] >> (code & LOW_SIX)) & ONE
-        rows[j] = row
-        spare[k] = row
-        j += first
-        k += ONE - first
+    for begin in range(np.uint64(lo), np.uint64(hi), ROWS_AHEAD):
+        end = min(begin + ROWS_AHEAD, np.uint64(hi))
+        prefetch_codes(codes, step, rows, end, np.uint64(hi))
+        for i in range(begin, end):
+            row = rows[i]
+            code = np.uint64(codes[np.uint64(row) * step])
+            first = (codes_set[code >> SIX] >> (code & LOW_SIX)) & ONE
+            rows[j] = row
+            spare[k] = row
+            j += first
+            k += ONE - first
     append_rows(rows, j, spare, k)
     return np.int64(j)
 

@@ -206,7 +206,7 @@ def note_leaves_of_rows(
     for record in range(len(leaf_of_record)):
         first, last = bounds_of_records[record, 0], bounds_of_records[record, 1]
         for i in range(np.uint64(first), np.uint64(last)):
-            shared.leaf_of[local.rows[i]] = leaf_of_record[record]
+            shared.packed[0, local.rows[i]] = leaf_of_record[record]
 
 
 @entry
@@ -217,7 +217,7 @@ def sum_leaves(shared: SharedState, local: ThreadState, begin: int) -> None:
     rows = local.given
     for i in range(np.uint64(len(rows))):
         row = rows[i]
-        leaf = np.int64(shared.leaf_of[row]) - begin
+        leaf = shared.packed[0, row] - begin
         if leaf >= 0 and leaf < LEAVES_AT_ONCE:
             here = sums[np.uint64(row) >> np.uint64(TURN_BITS), leaf]
             here[0] += gradients[row]

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from treewright.engines.boosting.search import N_PROPOSAL
 from treewright.runtime.signatures import (
-    Bytes2,
+    Bytes,
     Flags,
     Flags2,
     Indices,
@@ -60,7 +60,9 @@ class BoostSettings(NamedTuple):
 class BoostTable(NamedTuple):
     """The table in bytes."""
 
-    columns: Bytes2  # [column, row]
+    codes: Bytes  # of all cells, column by column or row by row
+    column_step: int  # the distance of two columns of a row in `codes`
+    row_step: int  # the distance of two rows of a column in `codes`
     words: Words  # [row x block of 8 columns]
     is_number: Flags  # [column]
     n_codes: Wholes  # [column]
@@ -74,13 +76,12 @@ class SharedState(NamedTuple):
 
     gradients: Reals2  # [tree, row]
     hessians: Reals2  # [tree, row]
-    packed: Wholes2  # [tree, row]: both, rounded and packed
+    packed: Wholes2  # [tree, row]: both, rounded and packed; when a tree is grown, the leaf of each of its rows
     histograms: Wholes4  # [tree, thread, column, code]: zero between uses
     scale: Reals2  # [tree, 2]: factors that convert rounded gradients and hessians back
     layout: Wholes2  # [tree, 4]
     limits: Reals2  # [tree, 7]
     roots: Wholes3  # [tree, thread, 2]: the sum and the number of the thread's rows
-    leaf_of: Indices  # [row]
     turn_sums: Reals3  # [turn, LEAVES_AT_ONCE, 2]
     pool: Wholes2  # [slot, entry]: histograms of leaves
     gains: Reals2  # [thread, 8]: gains of the best splits that a thread found, for the two leaves searched

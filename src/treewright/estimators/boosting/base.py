@@ -149,8 +149,9 @@ class Boosting(TakesCallbacks, BoostedLearner):
         loss = self._read_loss(training)
         scale = self._scale_of_target(training, loss, init_score)
         training = training if scale == 1.0 else replace(training, y=training.y / scale)
-        outputs, directions = self._outputs(training), self._directions(training)
-        plan, rows, encoding = prepare(self, training, loss, outputs, directions)
+        plan, rows, encoding = prepare(self, training, loss, self._outputs(training), self._directions(training))
+        # Other arrays of the same numbers are freed before trees are grown.
+        training = replace(training, y=rows.targets.T, weights=rows.weights)
         plan = plan if scale == 1.0 else for_scaled_target(plan, scale)
         earlier = self._earlier(training, plan, encoding)
         model = self._initial_model(X, y, sample_weight, init_score, has_trees=bool(earlier))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -15,7 +16,8 @@ class EarlyStopping:
     """The validation loss after each round, and when to stop."""
 
     def __init__(self, plan: BoostPlan, rows: Rows, initial: np.ndarray) -> None:
-        self.plan, self.rows = plan, rows
+        weights = np.ascontiguousarray(rows.weights)
+        self.plan, self.rows = plan, replace(rows, targets=rows.targets.astype(np.float64, copy=False), weights=weights)
         self.codes = np.ascontiguousarray(rows.codes.T)
         self.scores = rows.scores(initial)
         self.figures: list[list[float]] = []  # of each round, the loss first

@@ -27,6 +27,9 @@ from treewright.runtime.forms import choose_compiled_form
 # Nodes and weights of Gauss-Legendre quadrature between 0 and 1.
 QUADRATURE = [0.5 * (line + shift) for line, shift in zip(np.polynomial.legendre.leggauss(12), (1.0, 0.0), strict=True)]
 
+# Rows whose labels are converted to numbers together.
+ROWS_CONVERTED = 1 << 16
+
 # Class probabilities are clipped to this distance from 0 and 1 before logarithms.
 LEAST_PROBABILITY = 1e-15
 
@@ -68,8 +71,15 @@ class Loss(ABC):
         hessians: np.ndarray,
     ) -> None:
         """Write gradients and hessians of a range of rows, a line per output, times weights if there are any."""
-        derive = choose_compiled_form()(derive_rows)
-        derive(self.kind, float(self.parameter), scores, targets, weights, *rows, gradients, hessians)
+        derive, given = choose_compiled_form()(derive_rows), (self.kind, float(self.parameter))
+        if targets.dtype == np.float64:
+            derive(*given, scores, targets, weights, *rows, gradients, hessians)
+            return
+        for first in range(*rows, ROWS_CONVERTED):
+            part = slice(first, min(first + ROWS_CONVERTED, rows[1]))
+            numbers, own_weights = targets[part].astype(np.float64), weights[part] if len(weights) else weights
+            arrays = (scores[:, part], numbers, own_weights, 0, len(numbers), gradients[:, part], hessians[:, part])
+            derive(*given, *arrays)
 
     def derive(self, scores: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Gradients and hessians of all rows, a line per output."""
@@ -296,7 +306,7 @@ class Own(Loss):
     ) -> None:
         taken = slice(*rows)
         g, h = gradients[0, taken], hessians[0, taken]
-        self.function.fill(scores[0, taken], targets[taken], g, h)
+        self.function.fill(scores[0, taken], targets[taken].astype(np.float64, copy=False), g, h)
         if len(weights):
             g *= weights[taken]
             h *= weights[taken]

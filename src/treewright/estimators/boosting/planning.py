@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from treewright.encoding.bins import MAX_CODES, Bins
+from treewright.encoding.bins import MAX_CODES, Bins, make_codes_by_row
 from treewright.encoding.target_encoding import TargetEncoding, fit_target_encoding
 from treewright.estimators.base import Training
 from treewright.estimators.binning import bin_values, code_columns
@@ -52,7 +52,9 @@ def prepare(
     encoding, values = fit_target_encoding(training.columns, training.values, outputs, training.weights)
     if len(encoding.columns) >= MOST_COLUMNS:
         raise ValueError(f"boosting takes fewer than {MOST_COLUMNS} columns, but there are {len(encoding.columns)}")
-    table = bin_values(choose_compiled_form(), encoding.columns, values, int(learner.max_bins), n_threads)
+    table = bin_values(
+        choose_compiled_form(), encoding.columns, values, int(learner.max_bins), n_threads, make=make_codes_by_row
+    )
     plan = BoostPlan(
         recipe=recipe,
         loss=loss,
@@ -70,9 +72,12 @@ def prepare(
         scoring=read_scoring(learner.scoring, training.target, training.classes),
         records_training=bool(learner.train_score),
     )
-    targets = np.ascontiguousarray(training.y.astype(np.float64, copy=False).T)
+    # Two classes have a byte for each row.
+    kind_of_target = np.uint8 if training.target.is_classes and loss.n_outputs == 1 else np.float64
+    targets = np.ascontiguousarray(training.y.astype(kind_of_target, copy=False).T)
     code_apart = coder_of_splits(training, outputs, encoding, table.bins) if encoding.means else None
-    rows = Rows(table.codes, targets, training.weights, code_apart=code_apart, allocate=table.allocate)
+    weights = training.weights if (training.weights != 1.0).any() else np.broadcast_to(1.0, len(training.weights))
+    rows = Rows(table.codes, targets, weights, code_apart=code_apart, allocate=table.allocate)
     # Small tables are boosted many times, to choose the number of rounds.
     return plan, rows.here() if len(rows) <= MOST_ROWS_TO_REFIT else rows, encoding
 
@@ -97,7 +102,7 @@ def coder_of_splits(
         weights, values = training.weights[kept], training.values[kept]
         learned, seen = encoding.learn(values, known, weights)
         apart = learned.apply(training.values[validation])
-        coded = [code_columns(choose_compiled_form(), bins, part, 1) for part in (seen, apart)]
+        coded = [code_columns(choose_compiled_form(), bins, part, 1, make=make_codes_by_row) for part in (seen, apart)]
         return coded[0], coded[1]
 
     return code

@@ -8,9 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from treewright.encoding.bins import make_codes_by_row, words_of
 from treewright.encoding.chunks import is_here
 from treewright.engines.boosting.worker_engine import Share
 from treewright.estimators.boosting.losses import Loss
+from treewright.table.mapped import release_pages
+
+# Rows whose codes are copied together.
+ROWS_AT_ONCE = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,8 +23,8 @@ class Rows:
     """Some rows of a coded table with their targets and weights."""
 
     codes: Any  # uint8[column, row], or `CodesElsewhere`
-    targets: np.ndarray  # one per row, or a line per output
-    weights: np.ndarray
+    targets: np.ndarray  # one per row, or a line per output; bytes for two classes, or else float64
+    weights: np.ndarray  # of distance 0 in memory if all are 1
     start: np.ndarray | None = None  # [output, row]: initial scores of the rows, if they are not the same for all
     # Returns the codes of training and validation rows, where those depend on the targets of the training rows.
     code_apart: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]] | None = None
@@ -47,14 +52,22 @@ class Rows:
     def take(self, places: np.ndarray) -> Rows:
         start = None if self.start is None else np.ascontiguousarray(self.start[:, places])
         targets = np.ascontiguousarray(self.targets[..., places])
-        return Rows(self._take_codes(places), targets, self.weights[places], start, allocate=self.allocate)
+        weights = self.weights[: len(places)] if self.weights.strides == (0,) else self.weights[places]
+        return Rows(self._take_codes(places), targets, weights, start, allocate=self.allocate)
 
     def _take_codes(self, places: np.ndarray) -> Any:
         if not is_here(self.codes):
             return self.codes.take(places)
-        codes = self.allocate((len(self.codes), len(places)), np.uint8)
-        for line, taken in zip(self.codes, codes, strict=True):
-            taken[:] = line[places]
+        if words_of(self.codes) is None:
+            codes = self.allocate((len(self.codes), len(places)), np.uint8)
+            for line, taken in zip(self.codes, codes, strict=True):
+                taken[:] = line[places]
+            return codes
+        codes = make_codes_by_row(len(self.codes), len(places), self.allocate)
+        for first in range(0, len(places), ROWS_AT_ONCE):
+            block = slice(first, first + ROWS_AT_ONCE)
+            codes.T[block] = self.codes.T[places[block]]
+            release_pages(self.codes)
         return codes
 
     def split(self, kept: np.ndarray, held_out: np.ndarray) -> tuple[Rows, Rows]:
