@@ -451,7 +451,7 @@ def test_importances_tell_the_column_that_matters():
         ({"max_samples": 10**7}, "max_samples is 10000000"),
         ({"max_bins": 300}, "max_bins is 300"),
         ({"monotonic_cst": {"nothing": 1}}, "'nothing', which is not in the table"),
-        ({"monotonic_cst": {"kind": 1}}, "have no order"),
+        ({"monotonic_cst": {"kind": 1}}, "cannot have monotonic constraints"),
         ({"monotonic_cst": [1]}, "has shape 1 but the input data X has 4 features"),
         ({"bootstrap": False, "oob_score": True}, "only available if bootstrap=True"),
         ({"max_samples": -1.0}, "max_samples is -1.0"),
