@@ -186,7 +186,7 @@ def _values(column: ColumnSummary) -> str:
 
 
 def _names_rows(column: ColumnSummary) -> bool:
-    """Does each category stand for one row? Then its name says something about a row."""
+    """Is each category the name of one row?"""
     return bool(column.oddity) and column.distinct > 1 and not column.column.is_numeric
 
 
