@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.datasets import load_breast_cancer, load_iris, make_regression
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, make_regression
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import accuracy_score, check_scoring, get_scorer, log_loss, make_scorer, roc_auc_score
 from sklearn.model_selection import train_test_split
@@ -211,3 +211,25 @@ def test_a_score_that_is_not_a_number_is_refused() -> None:
     model = GradientBoostingClassifier(n_estimators=3, scoring="roc_auc")
     with pytest.raises(ValueError, match="the score 'roc_auc' is not a number on the validation set"):
         model.fit(X, X[:, 0] > 0.0, X_val=X[:5], y_val=[True] * 5)
+
+
+def test_a_warm_start_without_new_rounds_keeps_the_training_loss() -> None:
+    X, y = load_diabetes(return_X_y=True)
+    model = GradientBoostingRegressor(
+        n_estimators=10, warm_start=True, subsample=0.5, train_score=True, random_state=0
+    ).fit(X, y)
+    lines = model.train_score_, model.oob_scores_
+    model.fit(X, y)
+    for before, after in zip(lines, (model.train_score_, model.oob_scores_), strict=True):
+        np.testing.assert_array_equal(before, after)
+    model.set_params(n_estimators=20).fit(X, y)
+    assert len(model.train_score_) == len(model.oob_scores_) == 20
+    assert (model.oob_scores_ > 0.0).all()
+
+
+def test_rounds_without_a_recorded_loss_do_not_get_zeros() -> None:
+    X, y = load_diabetes(return_X_y=True)
+    model = GradientBoostingRegressor(n_estimators=10, warm_start=True, subsample=0.5, random_state=0).fit(X, y)
+    model.set_params(n_estimators=20, train_score=True).fit(X, y)
+    assert len(model.train_score_) == len(model.oob_scores_) == 10
+    assert (model.oob_scores_ > 0.0).all()

@@ -12,6 +12,7 @@ import pytest
 from scipy import sparse
 from sklearn import ensemble as scikit
 from sklearn.datasets import load_diabetes, load_iris, make_multilabel_classification
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeClassifier
 from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
 from sklearn.naive_bayes import GaussianNB
@@ -71,6 +72,18 @@ def test_rows_with_several_labels_are_stacked_as_in_scikit_learn(method: str, n_
     assert ours.score(X, y) == theirs.score(X, y)
     np.testing.assert_array_equal(ours.classes_, theirs.classes_)
     assert len(ours.get_feature_names_out()) == ours.transform(X).shape[1] == 2 * n_labels + 5 * passthrough
+
+
+def test_labels_other_than_0_and_1_are_refused() -> None:
+    X, y = make_multilabel_classification(60, n_features=4, n_classes=2, random_state=0)
+    stack = StackingClassifier([("near", KNeighborsClassifier())], KNeighborsClassifier())
+    with pytest.raises(ValueError, match=r"y has the values \[1, 2\]; give 0 and 1"):
+        stack.fit(X, y + 1)
+
+
+def test_the_score_of_a_stack_that_is_not_fitted_is_refused() -> None:
+    with pytest.raises(NotFittedError):
+        StackingClassifier().score([[0.0]], [0])
 
 
 def test_a_table_with_text_and_several_labels_is_stacked() -> None:

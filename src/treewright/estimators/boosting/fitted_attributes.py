@@ -91,19 +91,23 @@ def keep_curves(learner: Any, found: Boosted, plan: BoostPlan) -> None:
 def keep_training_loss(learner: Any, found: Boosted, *, has_trees: bool) -> None:
     """Keep the loss of the training rows after each round, and that of the rows that were not drawn.
 
-    Earlier rounds that drew all rows have zeros, as in scikit-learn.
+    Earlier rounds that drew all rows have zeros, as in scikit-learn. Lists that lack earlier rounds are given up.
     """
+    lines = found.training
+    n_new = 0 if lines is None else len(lines[0])
+    is_whole = has_trees and len(getattr(learner, "train_score_", ())) == learner.n_estimators_ - n_new
+    if is_whole and n_new == 0:
+        return
     names = ("train_score_", "oob_improvement_", "oob_scores_", "oob_score_")
     before = {name: learner.__dict__.pop(name, None) for name in names}
-    lines = found.training
     if lines is None:
         return
     kept = {"train_score_": lines[0], "oob_improvement_": lines[1] - lines[2], "oob_scores_": lines[2]}
     for name, line in kept.items():
         if name == "train_score_" or not np.isnan(lines[2]).any():
-            earlier = before[name]
-            if has_trees and earlier is None and name != "train_score_":
-                earlier = np.zeros(learner.n_estimators_ - len(line))
-            setattr(learner, name, np.append(earlier, line) if has_trees and earlier is not None else line)
+            if is_whole:
+                earlier = before[name] if before[name] is not None else np.zeros(learner.n_estimators_ - n_new)
+                line = np.append(earlier, line)
+            setattr(learner, name, line)
     if hasattr(learner, "oob_scores_") and len(learner.oob_scores_):
         learner.oob_score_ = float(learner.oob_scores_[-1])

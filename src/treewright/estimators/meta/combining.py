@@ -209,6 +209,10 @@ class Combination(NamesExplained, Ensemble, MetaEstimatorMixin, _BaseComposition
         labels: np.ndarray
         if self._takes_labels and has_labels(y):
             labels = predictions = np.asarray(y)
+            if not np.isin(labels, (0, 1)).all():
+                raise ValueError(
+                    f"y has the values {np.unique(labels).tolist()}; give 0 and 1 in the column of each label"
+                )
             classes = numbers
         elif is_classifier(self):
             labels, classes = read_classes(y)

@@ -219,6 +219,7 @@ class StackingClassifier(ClassifierMixin, Stacking):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The accuracy: the fraction of rows whose class is predicted correctly; of labels, all of the row's."""
+        check_is_fitted(self)
         if isinstance(self.classes_, list):
             return float(super().score(X, y, sample_weight))
         labels, classes = read_classes(y)
