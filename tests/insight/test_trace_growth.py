@@ -383,3 +383,37 @@ def test_a_large_tree_is_shown_down_to_a_depth() -> None:
     assert "max_depth= shows more" in worked.notes[0]
     assert all(len(one.thresholds) <= 50 for one in worked.steps[0].candidates)
     assert worked.steps[0].candidates[0].thresholds.total == 599
+
+
+@pytest.mark.parametrize("model", [DecisionTreeClassifier(max_depth=3), ObliviousTreeClassifier(max_depth=3)])
+def test_of_many_columns_the_best_have_their_thresholds_listed_and_all_are_compared(model: Any) -> None:
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(300, 9))
+    y = (X[:, 4] + X[:, 7] + rng.normal(size=300) > 0).astype(int)
+    model.fit(X, y)
+    some, full = (trace(model, X, y, max_columns=most) for most in (3, None))
+    assert any("3 best columns" in note for note in some.notes)
+    assert not any("best columns" in note for note in full.notes)
+    n_compared = 0
+    for step, whole in zip(some.steps, full.steps, strict=True):
+        assert [(one.column, one.gain, one.score, one.reason) for one in step.candidates] == [
+            (one.column, one.gain, one.score, one.reason) for one in whole.candidates
+        ]
+        if not step.candidates:
+            continue
+        n_compared += 1
+        by_score = sorted(whole.candidates, key=lambda one: -one.score)
+        listed = {one.column for one in step.candidates if one.thresholds is not None}
+        assert listed == {one.column for one in by_score[:3]}
+        assert all(one.thresholds is not None for one in whole.candidates)
+        assert next((one.column for one in step.candidates if one.wins), by_score[0].column) in listed
+    assert n_compared >= 3
+
+
+def test_the_winner_has_its_thresholds_listed_whatever_its_score() -> None:
+    iris = datasets.load_iris()
+    steps = nodes_of(C45Classifier().fit(iris.X, iris.y), iris.X, iris.y, max_columns=1)
+    for step in steps:
+        listed = [one.column for one in step.candidates if one.thresholds is not None]
+        assert listed == [step.winner] or step.winner is None
+    assert sum(step.winner is not None for step in steps) >= 4

@@ -117,10 +117,12 @@ def test_the_page_has_a_section_per_step_buttons_and_no_address(weather: Trace, 
 
 
 def test_thresholds_are_on_a_number_line_with_the_best_marked() -> None:
-    found = Page(of_iris(DecisionTreeClassifier(max_depth=1)).to_html())
-    lines = [attributes for tag, attributes in found.tags if tag == "svg"]
+    page = of_iris(DecisionTreeClassifier(max_depth=1)).to_html()
+    lines = [attributes for tag, attributes in Page(page).tags if tag == "svg"]
     assert any("the best is 2.45" in (attributes["aria-label"] or "") for attributes in lines)
-    assert any(attributes.get("stroke") == "#d55e00" for tag, attributes in found.tags if tag == "line")
+    marked = re.findall(r'<g stroke="#d55e00" stroke-width="4"><path [^>]*><title>(.*?)</title></path></g>', page)
+    assert len(marked) == 4
+    assert [text.rpartition(":")[0] for text in marked[2:]] == ["petal_length &lt;= 2.45", "petal_width &lt;= 0.8"]
 
 
 def test_names_cannot_break_any_form() -> None:

@@ -84,7 +84,8 @@ def write_number(value: float) -> str:
     if value == math.floor(value) and abs(value) < 1e17:
         return str(int(value))
     text = repr(value)
-    if sum(mark.isdigit() for mark in text.split("e")[0].lstrip("-0.")) <= MAX_EXACT_DIGITS:
+    digits = text.split("e")[0].lstrip("-0.")
+    if len(digits) - digits.count(".") <= MAX_EXACT_DIGITS:
         return text
     if abs(value) >= 1e15 or 0.0 < abs(value) < 1e-3:
         return f"{value:.6g}"

@@ -8,42 +8,41 @@ from treewright.insight import measures
 from treewright.insight.trace.categories import Sets
 from treewright.insight.trace.choice import Option, TableView, chosen_side, tests_of
 from treewright.insight.trace.rating import NodeRows
-from treewright.insight.trace.steps import Branch, Candidate, Thresholds
-from treewright.insight.trace.sums import ClassSums, moments, number_impurity
+from treewright.insight.trace.steps import Branch, Candidate, Limits, Thresholds
+from treewright.insight.trace.sums import ClassSums, moments, spread_of
 from treewright.insight.trace.thresholds import Cuts
 from treewright.insight.trace.training import Replay
 
 
-def describe(replay: Replay, node: NodeRows, option: Option, max_thresholds: int | None) -> Candidate:
+def describe(
+    replay: Replay, node: NodeRows, option: Option, thresholds: Thresholds | None, *, wins: bool, reason: str
+) -> Candidate:
     """The best split of a column with its branches; the figures are computed by `treewright.measures`."""
     table, found = replay.table, option.found
     name = table.columns[option.column].name
-    thresholds = _thresholds(node, table, found, max_thresholds) if isinstance(found, Cuts) else None
     is_missing = _is_missing(node, table, option.column)
-    known = 1.0 - float(node.weights[is_missing].sum()) / node.weight if is_missing.any() else 1.0
+    has_missing = bool(is_missing.any())
+    known = 1.0 - float(node.weights[is_missing].sum()) / node.weight if has_missing else 1.0
     if not option.has_split:
-        return Candidate(name, thresholds=thresholds, known=known, n_candidates=0)
+        return Candidate(name, thresholds=thresholds, known=known, n_candidates=0, wins=wins, reason=reason)
     members = _members(node, option, is_missing)
     tests = tests_of(node, table, option)
     branches = tuple(
-        _branch(replay, node, str(test), taken, weights) for test, (taken, weights) in zip(tests, members, strict=True)
+        _branch(node, str(test), places, weights) for test, (places, weights) in zip(tests, members, strict=True)
     )
     if isinstance(found, Sets) and found.multiway:
         branches = _all_categories(replay, option.column, branches)
     rated = sum(branch.weight for branch in branches)
-    before = _impurity(replay, node, *_rated_rows(node, members))
+    before = _branch(node, "", *_rated_rows(members)).impurity if has_missing else node.impurity
     after = sum(branch.weight * branch.impurity for branch in branches) / rated
     gain = max(0.0, before - after) * rated / node.weight
     bits, ratio = None, None
     if node.criterion == "gain_ratio":
         sizes = [branch.weight for branch in branches]
-        sizes += [node.weight - rated] if node.leaves_out and is_missing.any() else []
+        sizes += [node.weight - rated] if node.leaves_out and has_missing else []
         bits = measures.split_info(sizes)
         counted = gain - option.penalty / node.weight - option_chance(found) / node.weight
         ratio = counted / bits if bits > 1e-300 else 0.0
-    score = option.score / node.weight
-    if node.criterion == "gain_ratio":
-        score = option.ratio if node.recipe.quinlan and np.isfinite(option.score) else option.score
     return Candidate(
         column=name,
         branches=branches,
@@ -54,11 +53,31 @@ def describe(replay: Replay, node: NodeRows, option: Option, max_thresholds: int
         gain_ratio=ratio,
         penalty=option.penalty / node.weight,
         chance=option_chance(found) / node.weight,
-        score=score,
+        score=_compared_score(node, option),
         known=known,
         n_candidates=option.n_candidates,
         thresholds=thresholds,
+        wins=wins,
+        reason=reason,
     )
+
+
+def _compared_score(node: NodeRows, option: Option) -> float:
+    """The figure by which columns are compared, per row of the node unless it is a ratio."""
+    if node.criterion != "gain_ratio":
+        return option.score / node.weight
+    return option.ratio if node.recipe.quinlan and np.isfinite(option.score) else option.score
+
+
+def thresholds_of_best(
+    node: NodeRows, table: TableView, options: list[Option], winner: int, limits: Limits
+) -> dict[int, Thresholds]:
+    """The candidate thresholds of the columns with the best scores, and always of the winner."""
+    found = [(option, option.found) for option in options if isinstance(option.found, Cuts)]
+    if limits.columns is not None and len(found) > limits.columns:
+        found.sort(key=lambda pair: (pair[0].column != winner, -_compared_score(node, pair[0])))
+        found = found[: limits.columns]
+    return {option.column: _thresholds(node, table, cuts, limits.thresholds) for option, cuts in found}
 
 
 def option_chance(found: Cuts | Sets) -> float:
@@ -127,27 +146,20 @@ def _with_missing(
     ]
 
 
-def _rated_rows(node: NodeRows, members: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+def _rated_rows(members: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
     return np.concatenate([rows for rows, _ in members]), np.concatenate([weights for _, weights in members])
 
 
-def _impurity(replay: Replay, node: NodeRows, places: np.ndarray, weights: np.ndarray) -> float:
-    y = replay.training.y[node.rows[places]]
+def _branch(node: NodeRows, test: str, places: np.ndarray, weights: np.ndarray) -> Branch:
+    y = node.target[places]
     if isinstance(node.sums, ClassSums):
-        return node.sums.exact_impurity(np.bincount(y, weights, minlength=node.n_classes))
-    return number_impurity(y, weights, node.criterion)
-
-
-def _branch(replay: Replay, node: NodeRows, test: str, places: np.ndarray, weights: np.ndarray) -> Branch:
-    y = replay.training.y[node.rows[places]]
-    counts: tuple[float, ...] = ()
-    mean = None
-    if node.n_classes:
-        counts = tuple(np.bincount(y, weights, minlength=node.n_classes).tolist())
-    elif len(y):
-        mean = moments(y, weights)[1]
-    impurity = _impurity(replay, node, places, weights) if len(y) else 0.0
-    return Branch(test, len(places), float(weights.sum()), counts, mean, impurity)
+        counts = np.bincount(y, weights, minlength=node.n_classes)
+        impurity = node.sums.exact_impurity(counts)
+        return Branch(test, len(places), float(weights.sum()), tuple(counts.tolist()), None, impurity)
+    if not len(y):
+        return Branch(test, 0, 0.0, (), None, 0.0)
+    weight, mean, squares = moments(y, weights)
+    return Branch(test, len(places), weight, (), mean, spread_of(weight, squares, node.criterion))
 
 
 def _all_categories(replay: Replay, column: int, branches: tuple[Branch, ...]) -> tuple[Branch, ...]:
@@ -160,7 +172,6 @@ def _all_categories(replay: Replay, column: int, branches: tuple[Branch, ...]) -
 def _thresholds(node: NodeRows, table: TableView, cuts: Cuts, most: int | None) -> Thresholds:
     """The candidate thresholds; of too many the best, in ascending order."""
     column = table.columns[cuts.column]
-    values = cuts.threshold(bool(table.fixed[cuts.column]))
     kept = np.flatnonzero(~np.isinf(cuts.above))
     total = len(kept)
     gains = cuts.rated.gain / node.weight
@@ -173,7 +184,7 @@ def _thresholds(node: NodeRows, table: TableView, cuts: Cuts, most: int | None) 
     base = np.asarray(cuts.sides.base[kept], dtype=np.float64) if len(kept) else np.empty(0)
     weight = left[1] + right[1]
     return Thresholds(
-        values=values[kept] / scale,
+        values=cuts.thresholds_at(kept, bool(table.fixed[cuts.column])) / scale,
         left=left[0],
         right=right[0],
         after=np.divide(base - cuts.rated.gain[kept], weight, out=np.zeros(len(kept)), where=weight > 0.0),

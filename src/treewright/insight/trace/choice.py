@@ -106,8 +106,11 @@ def choose(node: NodeRows, table: TableView, options: list[Option]) -> int:
         return _choose_by_ratio(node, table, options)
     winner, best = -1, -np.inf
     for option in options:
-        for place in _contenders(option.found):
-            score = float(option.found.rated.score[place])
+        places = _contenders(option.found)
+        scores = option.found.rated.score[places].tolist()
+        if winner >= 0 and max(scores, default=-np.inf) <= best + node.tie:
+            continue
+        for score in scores:
             if score > best + node.tie or winner < 0:
                 winner, best = option.column, score
     return winner

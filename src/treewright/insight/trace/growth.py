@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from treewright.insight import measures
-from treewright.insight.trace.candidates import describe, reasons
+from treewright.insight.trace.candidates import describe, reasons, thresholds_of_best
 from treewright.insight.trace.choice import Option, average_gain, choose, rate_columns, retake
 from treewright.insight.trace.rating import CLOSE, NodeRows
 from treewright.insight.trace.rows import Here, divide
-from treewright.insight.trace.steps import Candidate, NodeStep, Share
+from treewright.insight.trace.steps import Candidate, Limits, NodeStep, Share
 from treewright.insight.trace.sums import ClassSums, NumberSums, moments, number_impurity
 from treewright.insight.trace.training import Replay, values_of_growth
 from treewright.tree.tree import Node, SplitKind
@@ -26,16 +26,16 @@ class Growth:
 
     replay: Replay
     values: np.ndarray
-    max_thresholds: int | None
+    limits: Limits
 
     @property
     def is_classes(self) -> bool:
         return self.replay.tree.target.is_classes
 
 
-def trace_growth(replay: Replay, max_depth: int | None, max_thresholds: int | None) -> list[NodeStep]:
+def trace_growth(replay: Replay, limits: Limits) -> list[NodeStep]:
     """A step per node, in reading order, down to a depth."""
-    growth = Growth(replay, values_of_growth(replay), max_thresholds)
+    growth = Growth(replay, values_of_growth(replay), limits)
     tree, training = replay.tree, replay.training
     everything = Here(np.arange(len(training.y)), training.weights, np.ones(len(training.y)))
     steps: list[NodeStep] = []
@@ -44,7 +44,7 @@ def trace_growth(replay: Replay, max_depth: int | None, max_thresholds: int | No
         index, here, path = waiting.pop()
         node = tree.node(index)
         steps.append(_step(growth, node, here, path))
-        if node.is_leaf or (max_depth is not None and node.depth >= max_depth):
+        if node.is_leaf or (limits.depth is not None and node.depth >= limits.depth):
             continue
         children, _ = divide(tree, index, here, training.values, replay.recipe.strategy)
         below = zip(node.tests, children, range(int(tree.first_child[index]), tree.n_nodes), strict=False)
@@ -64,6 +64,7 @@ def node_rows(growth: Growth, here: Here) -> NodeRows:
     single = sums.of_rows(here.rows, here.weights)
     return NodeRows(
         here.rows,
+        training.y[here.rows],
         here.weights,
         here.shares,
         growth.values[here.rows],
@@ -167,11 +168,18 @@ def _compared(
     table, plan = growth.replay.table, growth.replay.plan
     average = average_gain(table, options) if rows.recipe.quinlan else None
     taken = winner if node.is_leaf else int(growth.replay.tree.column[node.index])
-    described = [describe(growth.replay, rows, option, growth.max_thresholds) for option in options]
     words = reasons(rows, table, options, taken, average)
+    thresholds = thresholds_of_best(rows, table, options, taken, growth.limits)
     candidates = tuple(
-        replace(one, wins=not node.is_leaf and place == taken, reason=words[place])
-        for place, one in enumerate(described)
+        describe(
+            growth.replay,
+            rows,
+            option,
+            thresholds.get(place),
+            wins=not node.is_leaf and place == taken,
+            reason=words[place],
+        )
+        for place, option in enumerate(options)
     )
     step = replace(step, candidates=candidates, rule=_rule(rows, average, options, taken))
     if node.is_leaf:

@@ -13,7 +13,7 @@ from treewright.insight.trace.categories import chance_share
 from treewright.insight.trace.growth import Growth, measure_node, node_rows
 from treewright.insight.trace.rating import NodeRows, Sides, climb, rate_sides
 from treewright.insight.trace.rows import Here, divide
-from treewright.insight.trace.steps import Candidate, LevelStep, NodeStep, Thresholds
+from treewright.insight.trace.steps import Candidate, LevelStep, Limits, NodeStep, Thresholds
 from treewright.insight.trace.sums import ClassSums, number_impurity
 from treewright.insight.trace.thresholds import midpoints
 from treewright.insight.trace.training import Replay, values_of_growth
@@ -37,9 +37,9 @@ class LevelCuts:
         return climb(range(len(self.gains)), self.gains, tie)
 
 
-def trace_levels(replay: Replay, max_depth: int | None, max_thresholds: int | None) -> list[LevelStep]:
+def trace_levels(replay: Replay, limits: Limits) -> list[LevelStep]:
     """A step per level of an oblivious tree."""
-    growth = Growth(replay, values_of_growth(replay), max_thresholds)
+    growth = Growth(replay, values_of_growth(replay), limits)
     tree, training = replay.tree, replay.training
     everything = Here(np.arange(len(training.y)), training.weights, np.ones(len(training.y)))
     level: list[tuple[int, Here, tuple[str, ...]]] = [(0, everything, ())]
@@ -47,7 +47,7 @@ def trace_levels(replay: Replay, max_depth: int | None, max_thresholds: int | No
     while level:
         steps.append(_level_step(growth, level))
         depth = int(tree.depth_of[level[0][0]])
-        if tree.node(level[0][0]).is_leaf or (max_depth is not None and depth >= max_depth):
+        if tree.node(level[0][0]).is_leaf or (limits.depth is not None and depth >= limits.depth):
             break
         below = []
         for index, here, path in level:
@@ -144,8 +144,15 @@ def _candidates(
     found = []
     for place, column in enumerate(growth.replay.table.columns):
         cuts = _category_cuts(growth, nodes, place) if column.is_categorical else _number_cuts(growth, nodes, place)
-        found.append(_candidate(column.name, cuts, total, impurity, tie, growth.max_thresholds))
-    return tuple(found)
+        found.append(_candidate(column.name, cuts, total, impurity, tie, growth.limits.thresholds))
+    return _with_best_thresholds(found, growth.limits.columns)
+
+
+def _with_best_thresholds(candidates: list[Candidate], most: int | None) -> tuple[Candidate, ...]:
+    """The candidates, with thresholds for the columns of the best scores only."""
+    numeric = [place for place, one in enumerate(candidates) if one.thresholds is not None]
+    best = sorted(numeric, key=lambda place: -candidates[place].score)[:most]
+    return tuple(one if place in best else replace(one, thresholds=None) for place, one in enumerate(candidates))
 
 
 def _candidate(name: str, cuts: LevelCuts, total: float, impurity: float, tie: float, most: int | None) -> Candidate:

@@ -23,6 +23,7 @@ class NodeRows:
     Attributes
     ----------
     rows : rows of the training table.
+    target : the target of each of them.
     weights : their weights at this node.
     shares : the fraction of each row that is here.
     values : [row, column], of these rows.
@@ -32,6 +33,7 @@ class NodeRows:
     """
 
     rows: np.ndarray
+    target: np.ndarray
     weights: np.ndarray
     shares: np.ndarray
     values: np.ndarray
@@ -45,6 +47,11 @@ class NodeRows:
     @cached_property
     def weight(self) -> float:
         return float(self.sums.weight(self.total))
+
+    @cached_property
+    def impurity(self) -> float:
+        """The impurity by the functions of `treewright.measures`."""
+        return self.sums.exact_impurity_of(self.target, self.weights)
 
     @cached_property
     def spread(self) -> float:

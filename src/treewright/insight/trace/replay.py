@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from treewright.insight.trace.growth import trace_growth
 from treewright.insight.trace.levels import trace_levels
 from treewright.insight.trace.path import read_row, trace_path
 from treewright.insight.trace.pruning import trace_pruning
-from treewright.insight.trace.steps import PathStep, Step
+from treewright.insight.trace.steps import Limits, PathStep, Step
 from treewright.insight.trace.training import read_replay
 from treewright.tree.tree import Tree
 
@@ -60,8 +60,7 @@ def work_out(
     *,
     sample_weight: Any,
     row: Any,
-    max_depth: int | None,
-    max_thresholds: int | None,
+    limits: Limits,
     n_rounds: int,
 ) -> WorkedSteps:
     """Replay a fitted model on its training rows; with a row, only its way down the tree."""
@@ -73,7 +72,7 @@ def work_out(
             f"the model predicts {model.n_outputs_} targets, and a trace shows one; fit a model to one column of y"
         )
     if isinstance(model, TreeLearner):
-        return _of_tree(model, X, y, sample_weight, row, max_depth, max_thresholds)
+        return _of_tree(model, X, y, sample_weight, row, limits)
     if row is not None:
         raise TypeError(
             f"the way of one row is that of a single tree, and {type(model).__name__} has many; "
@@ -82,21 +81,22 @@ def work_out(
     return _of_ensemble(model, X, y, sample_weight, n_rounds)
 
 
-def _of_tree(
-    model: TreeLearner, X: Any, y: Any, sample_weight: Any, row: Any, max_depth: int | None, max_thresholds: int | None
-) -> WorkedSteps:
+def _of_tree(model: TreeLearner, X: Any, y: Any, sample_weight: Any, row: Any, limits: Limits) -> WorkedSteps:
     if row is not None:
         return _worked(model, model.tree_, [path_of(model, X, row)], [], 1)
     replay = read_replay(model, X, y, sample_weight)
     tree, notes = replay.tree, list(replay.notes)
-    limit = max_depth
-    if limit is None and tree.n_nodes > MOST_NODES:
-        limit = _depth_with(tree, MOST_NODES)
-        notes.append(f"The tree has {tree.n_nodes} nodes; it is shown down to depth {limit}, max_depth= shows more.")
+    if limits.depth is None and tree.n_nodes > MOST_NODES:
+        depth = _depth_with(tree, MOST_NODES)
+        limits = replace(limits, depth=depth)
+        notes.append(f"The tree has {tree.n_nodes} nodes; it is shown down to depth {depth}, max_depth= shows more.")
+    n_numeric = sum(not column.is_categorical for column in tree.columns)
+    if replay.rates_splits and limits.columns is not None and n_numeric > limits.columns:
+        notes.append(f"Thresholds are listed for the {limits.columns} best columns of a node; max_columns= shows more.")
     if replay.plan.oblivious:
-        steps: list[Step] = [*trace_levels(replay, limit, max_thresholds)]
+        steps: list[Step] = [*trace_levels(replay, limits)]
     else:
-        steps = [*trace_growth(replay, limit, max_thresholds)]
+        steps = [*trace_growth(replay, limits)]
     pruned, more = trace_pruning(replay)
     if tree is not replay.final:
         more.append(f"Before pruning the tree had {tree.n_leaves} leaves, after it {replay.final.n_leaves}.")

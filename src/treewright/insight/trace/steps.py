@@ -10,6 +10,22 @@ import numpy as np
 
 
 @dataclass(frozen=True)
+class Limits:
+    """How much of a large tree is shown; None means all of it.
+
+    Attributes
+    ----------
+    depth : the nodes down to this depth.
+    thresholds : the number of candidate thresholds of a column at a node, the best of them.
+    columns : the number of columns of a node whose candidate thresholds are listed, the best of them.
+    """
+
+    depth: int | None
+    thresholds: int | None
+    columns: int | None
+
+
+@dataclass(frozen=True)
 class Branch:
     """One branch of a split.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import sqrt
 from typing import Protocol
 
 import numpy as np
@@ -27,6 +28,9 @@ class Sums(Protocol):
 
     def impurity(self, sums: np.ndarray) -> np.ndarray:
         """The impurity of each set times its weight."""
+
+    def exact_impurity_of(self, target: np.ndarray, weights: np.ndarray) -> float:
+        """The impurity of rows of this target, not from sums of sums."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +59,9 @@ class ClassSums:
             return np.asarray(terms.sum(axis=-1) / np.where(total > 0.0, total, 1.0)[..., 0])
         ratio = np.where(sums > 0.0, total, 1.0) / np.where(sums > 0.0, sums, 1.0)
         return np.asarray((sums * np.log2(ratio)).sum(axis=-1))
+
+    def exact_impurity_of(self, target: np.ndarray, weights: np.ndarray) -> float:
+        return self.exact_impurity(np.bincount(target, weights, minlength=self.n_classes))
 
     def exact_impurity(self, counts: np.ndarray) -> float:
         """The impurity of one set by the functions of `treewright.measures`."""
@@ -93,6 +100,9 @@ class NumberSums:
             return np.asarray(np.sqrt(sums[..., 0] * squares))
         return np.asarray(squares)
 
+    def exact_impurity_of(self, target: np.ndarray, weights: np.ndarray) -> float:
+        return number_impurity(target, weights, self.criterion)
+
 
 def moments(numbers: np.ndarray, weights: np.ndarray) -> tuple[float, float, float]:
     """Weight, mean and sum of squared deviations, each in two passes.
@@ -115,9 +125,18 @@ def number_impurity(numbers: np.ndarray, weights: np.ndarray, criterion: str) ->
     1.0
     """
     weight, _, squares = moments(numbers, weights)
+    return spread_of(weight, squares, criterion)
+
+
+def spread_of(weight: float, squares: float, criterion: str) -> float:
+    """The impurity of numbers from their weight and sum of squared deviations.
+
+    >>> spread_of(2.0, 8.0, "squared_error"), spread_of(2.0, 8.0, "sdr")
+    (4.0, 2.0)
+    """
     if weight <= 0.0:
         return 0.0
-    return float(np.sqrt(squares / weight)) if criterion == "sdr" else squares / weight
+    return sqrt(squares / weight) if criterion == "sdr" else squares / weight
 
 
 def split_bits(weights: np.ndarray, total: float) -> np.ndarray:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from treewright.encoding.midpoints import midpoints
+from treewright.encoding.midpoints import midpoint, midpoints
 from treewright.insight.trace.rating import NodeRows, Rated, Sides, pick, rate_sides
 
 # Weka's C4.5 has no threshold between two values that are this close.
@@ -17,7 +17,9 @@ NO_CUT_WITHIN = 1e-5
 # Columns are sorted together as long as their figures have at most this many entries.
 MOST_ENTRIES = 1 << 21
 
+# The arrays of `Sides` and of `Rated`, with an entry for each cut.
 _ARRAYS = ("left", "right", "left_rows", "right_rows", "missing", "n_missing", "base")
+_RATES = tuple(Rated.__dataclass_fields__)
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,16 +50,11 @@ class Cuts:
     def threshold_at(self, cut: int, fixed: bool) -> float:
         """The threshold of one cut."""
         below, above = float(self.below[cut]), float(self.above[cut])
-        return below if fixed else float(midpoints(np.array([below]), np.array([above]))[0])
+        return below if fixed else float(midpoint(below, above))
 
-    def threshold(self, fixed: bool) -> np.ndarray:
-        """The threshold of each cut: the midpoint, or the value below where thresholds are fixed."""
-        if fixed:
-            return np.where(np.isinf(self.above), np.inf, self.below)
-        finite = ~np.isinf(self.above)
-        found = np.full(len(self.below), np.inf)
-        found[finite] = midpoints(self.below[finite], self.above[finite])
-        return found
+    def thresholds_at(self, cuts: np.ndarray, fixed: bool) -> np.ndarray:
+        """The thresholds of cuts: midpoints, or the values below where thresholds are fixed."""
+        return self.below[cuts] if fixed else midpoints(self.below[cuts], self.above[cuts])
 
 
 def cuts_of_columns(node: NodeRows, columns: list[int], class_boundaries: bool) -> Iterator[Cuts]:
@@ -77,40 +74,74 @@ def _cuts_together(node: NodeRows, columns: list[int], class_boundaries: bool) -
     is_cut = differs
     if node.recipe.quinlan:
         is_cut = ascending[:-1] + NO_CUT_WITHIN < ascending[1:]
-    for place, column in enumerate(columns):
-        n = int(known[place])
-        at = np.flatnonzero(is_cut[:, place])
-        groups = np.cumsum(differs[:, place])[at] if node.spreads_values else at
-        sides = _sides(node, passed[:, place], at, n, groups, 1 + int(differs[:, place].sum()))
-        below, above = ascending[at, place], ascending[at + 1, place]
-        if class_boundaries:
-            kept = _at_boundaries(passed[:, place], at, n)
-            sides, at, below, above = _take(sides, kept), at[kept], below[kept], above[kept]
-        yield _rate_cuts(node, column, sides, at, below, above, order[:, place], n)
+    if class_boundaries:
+        is_cut = is_cut.copy()
+        for place in range(len(columns)):
+            at = np.flatnonzero(is_cut[:, place])
+            is_cut[at, place] = _at_boundaries(passed[:, place], at, int(known[place]))
+    # The cuts of all columns one after the other: those of a column are a slice of each array.
+    of_column, at = np.nonzero(is_cut.T)
+    ends = np.searchsorted(of_column, np.arange(len(columns)), side="right").tolist()
+    sides = _sides(node, passed, differs, known, of_column, at)
+    limited = None
+    if node.recipe.quinlan:
+        weights = node.weights[order]
+        limited = node.least_side(np.array([weights[:n, place].sum() for place, n in enumerate(known)]))
+    rated = rate_sides(node, sides, None if limited is None else limited[of_column])
+    below, above = ascending[at, of_column], ascending[at + 1, of_column]
+    start = 0
+    for place, (column, end) in enumerate(zip(columns, ends, strict=True)):
+        own, n = slice(start, end), int(known[place])
+        rates = _part(rated, _RATES, own)
+        cuts = Cuts(
+            column,
+            below[own],
+            above[own],
+            _part(sides, _ARRAYS, own),
+            rates,
+            pick(node, rates),
+            order[:, place],
+            at[own] + 1,
+            n,
+        )
+        if node.takes_a_side and 0 < n < len(values):
+            cuts = _with_apart(node, cuts, None if limited is None else limited[place])
+        yield cuts
+        start = end
 
 
-def _sides(node: NodeRows, passed: np.ndarray, at: np.ndarray, n: int, groups: np.ndarray, n_values: int) -> Sides:
-    left, known = passed[at], passed[n - 1] if n else np.zeros_like(node.total)
-    n_missing = len(passed) - n
-    missing = node.total - known if n_missing else np.zeros_like(node.total)
-    base = node.sums.impurity(known) if n_missing and node.leaves_out else node.base
-    if n_missing and node.spreads_values:
-        left = left + missing * (groups / n_values)[:, None]
-        known = node.total
-    count = len(at)
+def _sides(
+    node: NodeRows, passed: np.ndarray, differs: np.ndarray, known: np.ndarray, of_column: np.ndarray, at: np.ndarray
+) -> Sides:
+    """The sides of the cuts after row `at` of each column's order."""
+    n_rows = len(passed)
+    left = passed[at, of_column]
+    has_missing = known < n_rows
+    totals = np.where((known > 0)[:, None], passed[known - 1, np.arange(len(known))], 0.0)
+    missing = np.where(has_missing[:, None], node.total - totals, 0.0)
+    base = np.broadcast_to(node.base, len(known))
+    if node.leaves_out and has_missing.any():
+        base = np.where(has_missing, node.sums.impurity(totals), base)
+    if node.spreads_values and has_missing.any():
+        groups = np.cumsum(differs, axis=0)
+        shares = groups[at, of_column] / (1 + groups[-1])[of_column]
+        spread = has_missing[of_column]
+        left[spread] += missing[of_column[spread]] * shares[spread, None]
+        totals = np.where(has_missing[:, None], node.total, totals)
     return Sides(
         left,
-        known - left,
+        totals[of_column] - left,
         at + 1,
-        n - at - 1,
-        np.broadcast_to(missing, left.shape),
-        np.full(count, n_missing),
-        np.broadcast_to(base, count),
+        known[of_column] - at - 1,
+        missing[of_column],
+        (n_rows - known)[of_column],
+        base[of_column],
     )
 
 
-def _take(sides: Sides, kept: np.ndarray) -> Sides:
-    return replace(sides, **{name: getattr(sides, name)[kept] for name in _ARRAYS})
+def _part(value: Any, names: tuple[str, ...], own: slice) -> Any:
+    """A slice of each array of a data class."""
+    return type(value)(*[getattr(value, name)[own] for name in names])
 
 
 def _at_boundaries(passed: np.ndarray, at: np.ndarray, n: int) -> np.ndarray:
@@ -122,33 +153,24 @@ def _at_boundaries(passed: np.ndarray, at: np.ndarray, n: int) -> np.ndarray:
     return ~(single[:-1] & single[1:] & (label[:-1] == label[1:]))
 
 
-def _rate_cuts(
-    node: NodeRows,
-    column: int,
-    sides: Sides,
-    at: np.ndarray,
-    below: np.ndarray,
-    above: np.ndarray,
-    order: np.ndarray,
-    n: int,
-) -> Cuts:
-    limited = None
-    if node.recipe.quinlan:
-        limited = node.least_side(node.weights[order[:n]].sum())
-    rated = rate_sides(node, sides, limited)
-    n_missing = len(order) - n
-    if node.takes_a_side and n_missing and n:
-        apart = known_from_missing(node, column)
-        rates = rate_apart(node, apart, limited)
-        joined: dict[str, Any] = {
-            name: np.concatenate([getattr(sides, name), getattr(apart, name)]) for name in _ARRAYS
-        }
-        sides = replace(sides, **joined)
-        rated = Rated(
-            *(np.concatenate([getattr(rated, name), getattr(rates, name)]) for name in Rated.__dataclass_fields__)
-        )
-        at, below, above = np.append(at, n - 1), np.append(below, np.inf), np.append(above, np.inf)
-    return Cuts(column, below, above, sides, rated, pick(node, rated), order, at + 1, n)
+def _with_apart(node: NodeRows, cuts: Cuts, limited: np.ndarray | None) -> Cuts:
+    """Add the split of known from missing values after the cuts of a column."""
+    apart = known_from_missing(node, cuts.column)
+    rated = _joined(cuts.rated, rate_apart(node, apart, limited), _RATES)
+    return replace(
+        cuts,
+        sides=_joined(cuts.sides, apart, _ARRAYS),
+        rated=rated,
+        best=pick(node, rated),
+        below=np.append(cuts.below, np.inf),
+        above=np.append(cuts.above, np.inf),
+        left_rows=np.append(cuts.left_rows, cuts.known),
+    )
+
+
+def _joined(first: Any, second: Any, names: tuple[str, ...]) -> Any:
+    """The arrays of two data classes, each one after the other."""
+    return type(first)(*(np.concatenate([getattr(first, name), getattr(second, name)]) for name in names))
 
 
 def known_from_missing(node: NodeRows, column: int) -> Sides:

@@ -80,7 +80,9 @@ def _words(text: str) -> str:
 def _cell(cell: Cell, *, blank: bool) -> str:
     if blank and isinstance(cell, Figure):
         return '<span class="blank" role="img" aria-label="blank"></span>'
-    return f"<bdi>{_words(shown(cell, blank=False))}</bdi>"
+    text = shown(cell, blank=False)
+    # Text from right to left must not turn the words around it.
+    return _words(text) if text.isascii() else f"<bdi>{_words(text)}</bdi>"
 
 
 def _section(section: Section, *, blank: bool, before: str = "") -> str:
@@ -125,28 +127,31 @@ def _number_line(line: NumberLine) -> str:
         return ""
     left, right, ground, tall = 40.0, 720.0, 96.0, 70.0
     highest = max(float(line.gains.max(initial=0.0)), 1e-300)
-    ticks = []
+    ticks, marked = [], ""
     for value, gain in zip(line.values.tolist(), line.gains.tolist(), strict=True):
         if not np.isfinite(value):
             continue
         x = left + (right - left) * (value - line.lowest) / span
         height = max(2.0, tall * max(gain, 0.0) / highest)
-        chosen = line.chosen is not None and value == line.chosen
-        colour, width = ("#d55e00", 4) if chosen else ("#0072b2", 2)
-        ticks.append(
-            f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{ground:.0f}" y2="{ground - height:.1f}" stroke="{colour}" '
-            f'stroke-width="{width}"><title>{_words(line.column)} &lt;= {value:g}: {gain:.4f}</title></line>'
+        tick = (
+            f'<path d="M{x:.1f} {ground:.0f}v-{height:.1f}"><title>{_words(line.column)} &lt;= {value:g}: {gain:.4f}'
+            "</title></path>"
         )
-        if chosen:
-            end = "end" if x > 0.7 * right else "start"
-            ticks.append(
-                f'<text x="{x + (6 if end == "start" else -6):.1f}" y="{ground - tall - 6:.0f}" '
-                f'text-anchor="{end}" font-size="13" fill="#a34700">{value:g}: {gain:.4f}</text>'
-            )
+        if line.chosen is None or value != line.chosen:
+            ticks.append(tick)
+            continue
+        end = "end" if x > 0.7 * right else "start"
+        marked = (
+            f'<g stroke="#d55e00" stroke-width="4">{tick}</g>'
+            f'<text x="{x + (6 if end == "start" else -6):.1f}" y="{ground - tall - 6:.0f}" '
+            f'text-anchor="{end}" font-size="13" fill="#a34700">{value:g}: {gain:.4f}</text>'
+        )
+    drawn = f'<g stroke="#0072b2" stroke-width="2">{"".join(ticks)}</g>{marked}'
     axis = f'<line x1="{left}" x2="{right}" y1="{ground:.0f}" y2="{ground:.0f}" stroke="#5b6b7b" stroke-width="1"/>'
     ends = "".join(
         f'<text x="{x}" y="114" text-anchor="middle" font-size="12" fill="#4a5763">{value:g}</text>'
         for x, value in ((left, line.lowest), (right, line.highest))
     )
-    label = _words(f"Thresholds of {line.column} with their gains; the best is {line.chosen}")
-    return f'<svg viewBox="0 0 760 120" role="img" aria-label="{label}">{axis}{"".join(ticks)}{ends}</svg>'
+    best = "" if line.chosen is None else f"; the best is {line.chosen:g}"
+    label = _words(f"Thresholds of {line.column} with their gains{best}")
+    return f'<svg viewBox="0 0 760 120" role="img" aria-label="{label}">{axis}{drawn}{ends}</svg>'

@@ -27,7 +27,10 @@ LEAST_WIDTH = 8
 def write_text(document: Document, width: int = WIDTH) -> str:
     """The document as text of a given width."""
     stream = StringIO()
-    console = Console(file=stream, width=width, highlight=False, markup=False, emoji=False, color_system=None)
+    # With a height, too, rich does not ask the terminal for its size at every line.
+    console = Console(
+        file=stream, width=width, height=width, highlight=False, markup=False, emoji=False, color_system=None
+    )
     _line(console, document.title)
     _line(console, "=" * min(len(document.title), width))
     for note in document.notes:
@@ -53,7 +56,7 @@ def _line(console: Console, line: str) -> None:
 
 def _is_plain(text: str) -> bool:
     """Whether a text is one line of letters that are each one cell wide."""
-    return text.isprintable() and cell_len(text) == len(text)
+    return text.isprintable() and (text.isascii() or cell_len(text) == len(text))
 
 
 def _write(console: Console, section: Section, *, blank: bool) -> None:

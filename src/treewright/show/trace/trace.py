@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from treewright.insight.trace import PathStep, Step, Thresholds, WorkedSteps, work_out
+from treewright.insight.trace import Limits, PathStep, Step, Thresholds, WorkedSteps, work_out
 from treewright.insight.trace.replay import path_of
 from treewright.show.trace.document import Document, document_of
 from treewright.show.trace.html import write_html
@@ -112,6 +112,7 @@ def trace(
     exercise: bool = False,
     max_depth: int | None = None,
     max_thresholds: int | None = 50,
+    max_columns: int | None = 6,
     n_rounds: int = 5,
 ) -> Trace:
     """Replay a fitted model on its training rows: every impurity, gain and threshold that led to its splits.
@@ -132,6 +133,9 @@ def trace(
         Shows the nodes down to this depth. None shows all of a tree of up to 300 nodes.
     max_thresholds : int or None, default=50
         Number of candidate thresholds to keep for each column of a node, the best of them. None keeps all.
+    max_columns : int or None, default=6
+        Number of columns whose candidate thresholds are listed at a node, those with the best scores. The best
+        threshold of every other column is still compared. None lists those of all columns.
     n_rounds : int, default=5
         Number of rounds or members of an ensemble to show.
 
@@ -159,6 +163,7 @@ def trace(
     for name, value, least in (
         ("max_depth", max_depth, 0),
         ("max_thresholds", max_thresholds, 1),
+        ("max_columns", max_columns, 1),
         ("n_rounds", n_rounds, 1),
     ):
         is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= least
@@ -170,8 +175,7 @@ def trace(
         y,
         sample_weight=sample_weight,
         row=row,
-        max_depth=max_depth,
-        max_thresholds=max_thresholds,
+        limits=Limits(max_depth, max_thresholds, max_columns),
         n_rounds=n_rounds,
     )
     return Trace(worked, notation, bool(exercise), model, X)
