@@ -110,6 +110,14 @@ def test_the_winner_and_every_figure_of_a_classifier_are_those_of_the_engine(
         assert_as_the_engine(model.fit(X, y, weights), X, y, weights)
 
 
+def test_of_two_equal_splits_of_a_column_the_error_criterion_takes_the_more_balanced_one() -> None:
+    X, y = {"pair": ["a", "a", "a", "b", "b", None, None]}, np.array([0, 0, 0, 0, 1, 1, 1])
+    model = DecisionTreeClassifier(criterion="error", categorical="multiway", max_depth=1).fit(X, y)
+    assert_as_the_engine(model, X, y)
+    (root, *_) = nodes_of(model, X, y)
+    assert root.tests == ("pair is missing", "pair is known")
+
+
 @examples(30)
 @given(
     seed=st.integers(0, 10**6),

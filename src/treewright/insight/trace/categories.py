@@ -295,9 +295,12 @@ def _with_apart(node: NodeRows, found: Sets) -> Sets:
     rates = rate_apart(node, known_from_missing(node, found.groups.column), limited)
     rated = Rated(*(np.concatenate([getattr(found.rated, name), getattr(rates, name)]) for name in _NAMES))
     last = len(rated.gain) - 1
-    best = found.best
-    if rates.allowed[0] and (best < 0 or rates.score[0] > rated.score[best] + node.tie):
-        best = last
+    # Of two equal splits of a column, the error criterion takes the more balanced one.
+    two = np.zeros(last + 1, dtype=bool)
+    two[last] = rates.allowed[0]
+    if found.best >= 0:
+        two[found.best] = True
+    best = pick(node, replace(rated, allowed=two))
     contenders = np.append(found.contenders, last) if rates.allowed[0] else found.contenders
     chosen = np.vstack([found.chosen, np.zeros((1, found.chosen.shape[1]), bool)])
     return replace(found, rated=rated, best=best, contenders=contenders, apart=True, chosen=chosen)
