@@ -282,3 +282,9 @@ def test_tampered_files_are_refused_or_predict_without_harm(files: list[tuple[by
     except (ValueError, TypeError, IndexError, KeyError, AttributeError):
         return
     assert len(found) == 20
+
+
+def test_the_classes_of_several_targets_are_described() -> None:
+    X, y = [[0.0], [1.0], [2.0], [3.0]], [["a", 0], ["b", 0], ["a", 1], ["b", 1]]
+    model = DecisionTreeClassifier().fit(X, np.array(y, dtype=object))
+    assert describe_file(save(model))["classes"] == [["a", "b"], [0, 1]]

@@ -16,6 +16,7 @@ from treewright import (
     ModelFileError,
     RandomForestClassifier,
     RandomForestRegressor,
+    VotingClassifier,
     load,
     save,
 )
@@ -49,12 +50,50 @@ def field_of(found: dict[str, Any], *names: str) -> dict[str, Any]:
     "learner", [GradientBoostingRegressor(n_estimators=3), RandomForestRegressor(3, random_state=0)]
 )
 @pytest.mark.parametrize("claimed", [1, 400_000])
-def test_another_number_of_columns_cannot_reach_a_kernel(learner: Any, claimed: int) -> None:
+def test_another_number_of_columns_is_refused(learner: Any, claimed: int) -> None:
     X, y = numbers()
-    model = load(tampered(learner.fit(X, y), lambda found, _: found["state"].update(n_features_in_=claimed)))
-    with pytest.raises(ValueError, match="expecting 4 features"):
-        model.predict(X[:, :1])
-    assert len(model.predict(X)) == len(X)
+    file = tampered(learner.fit(X, y), lambda found, _: found["state"].update(n_features_in_=claimed))
+    with pytest.raises(ModelFileError, match="4 columns"):
+        load(file)
+
+
+def states_of(found: Any, name: str) -> list[dict[str, Any]]:
+    """The states of all fitted objects of a class in the description of a model."""
+    if isinstance(found, list):
+        return [state for item in found for state in states_of(item, name)]
+    if not isinstance(found, dict):
+        return []
+    is_fitted = found.get("class") == name and "classes_" in found["state"]
+    own = [found["state"]] if is_fitted else []
+    return own + [state for item in found.values() for state in states_of(item, name)]
+
+
+@pytest.mark.parametrize(("attribute", "value"), [("tree_", None), ("classes_", None), ("numeric_features", 1)])
+def test_a_model_that_cannot_predict_is_refused(attribute: str, value: Any) -> None:
+    X, y = numbers()
+    table, labels = {"a": X[:, 0], "b": X[:, 1]}, np.where(y > 0, "high", "low")
+
+    def change(found: dict[str, Any], _: dict[str, np.ndarray]) -> None:
+        for state in states_of(found, "CARTClassifier"):
+            state[attribute] = value
+
+    for model in (CARTClassifier(), VotingClassifier([("one", CARTClassifier())])):
+        file = tampered(model.fit(table, labels), change)
+        with pytest.raises(ModelFileError):
+            load(file)
+
+
+def test_models_that_refuse_missing_or_unseen_values_are_loaded() -> None:
+    moments = np.arange("2020-01-01", "2020-03-01", dtype="datetime64[D]")
+    X = {"day": moments, "time": moments.astype("datetime64[us]"), "colour": np.resize(["red", "blue"], len(moments))}
+    y = np.resize([0, 0, 1, 1], len(moments))
+    for learner in (
+        DecisionTreeClassifier(missing="error", unseen="error"),
+        RandomForestClassifier(5, missing="error", unseen="error"),
+        VotingClassifier([("tree", DecisionTreeClassifier(missing="error"))]),
+    ):
+        model = learner.fit(X, y)
+        np.testing.assert_array_equal(load(save(model)).predict(X), model.predict(X))
 
 
 def test_ends_of_leaves_that_overflow_are_refused() -> None:

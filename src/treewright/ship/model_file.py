@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from treewright.ship.layout import ModelFileError, damage_as_error, pack, unpack
 from treewright.ship.registry import name_of, object_classes
+from treewright.ship.rehearsal import rehearse
 from treewright.ship.values import Reader, Writer
 
 FORMAT = "treewright"
@@ -97,6 +98,8 @@ def load(source: Any, *, functions: Mapping[str, Callable[..., Any]] | None = No
         contents.check()
     if name_of(object_classes(), model) is None or not isinstance(model, BaseEstimator):
         raise ModelFileError("the file does not contain a model of treewright")
+    if not is_deferred:
+        rehearse(model)
     return model
 
 
@@ -164,9 +167,7 @@ def _described(model: Any, saved: datetime) -> tuple[dict[str, np.ndarray], dict
         "learner": name,
         "parameters": {key: _brief(value) for key, value in model.get_params(deep=False).items()},
         "columns": _schema(model),
-        "classes": [_brief(one) for one in model.classes_]
-        if isinstance(getattr(model, "classes_", None), np.ndarray)
-        else None,
+        "classes": _brief_classes(getattr(model, "classes_", None)),
         "data_digest": getattr(model, "data_digest_", None),
         "model": writer.write(model),
     }
