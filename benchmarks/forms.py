@@ -2,7 +2,8 @@
 
 Each form has a process of its own, because a process uses one form. The processes stay alive and take turns, so that
 both see the same machine. The ratio is the median over the rounds of the ratio of both times in a round: a machine that
-becomes slower for a while affects both. The models must be the same to the bit.
+becomes slower for a while affects both. The models must be the same to the bit. `--level x86-64-v3` takes the library
+of this level, which `python -m treewright.runtime.build --all-levels` compiles.
 """
 
 from __future__ import annotations
@@ -74,10 +75,11 @@ def serve() -> None:
 class Server:
     """A process that runs tasks in one form of the kernels."""
 
-    def __init__(self, form: str) -> None:
+    def __init__(self, form: str, level: str | None) -> None:
+        chosen = {} if level is None else {"TREEWRIGHT_LEVEL": level}
         self._process = subprocess.Popen(
             [sys.executable, __file__, "--serve"],
-            env={**os.environ, "TREEWRIGHT_FORM": form},
+            env={**os.environ, **chosen, "TREEWRIGHT_FORM": form},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -115,12 +117,13 @@ def compare(task: str, servers: dict[str, Server], rounds: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--level", help="the level of the library, such as x86-64-v3; the best one if absent")
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
         serve()
         return
-    servers = {form: Server(form) for form in FORMS}
+    servers = {form: Server(form, options.level) for form in FORMS}
     print(f"100,000 x 30 floats, {THREADS} threads, best times and median ratio of {options.rounds} rounds")
     print(f"target: at most {TARGET} times the time of the JIT")
     for task in work_of_tasks():
