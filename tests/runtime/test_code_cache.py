@@ -13,8 +13,9 @@ import pytest
 
 from treewright.runtime import code_cache
 from treewright.runtime.build import _numba_type
-from treewright.runtime.code_cache import CodeCache, cache_directory, is_private, read_checked, write_checked
+from treewright.runtime.code_cache import CodeCache, cache_directory, read_checked, write_checked
 from treewright.runtime.kernels import list_entries, name_of
+from treewright.runtime.permissions import is_private
 from treewright.runtime.signatures import forms_of
 
 numba = pytest.importorskip("numba")

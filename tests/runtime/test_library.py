@@ -151,6 +151,24 @@ def test_a_damaged_library_is_never_loaded(copied: Path) -> None:
         open_library(copied)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no modes of files")
+@pytest.mark.parametrize("place", ["", "kernels.json", "library"])
+def test_a_library_that_other_users_can_change_is_never_loaded(copied: Path, place: str) -> None:
+    path = find_library(copied) if place == "library" else copied / place
+    path.chmod(path.stat().st_mode | 0o002)
+    with pytest.raises(LibraryError, match="can be changed by other users"):
+        find_library(copied)
+    path.chmod(path.stat().st_mode & ~0o002)
+    find_library(copied)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="needs the right to give files away")
+def test_a_library_of_another_user_is_never_loaded(copied: Path) -> None:
+    os.chown(find_library(copied), 65534, 65534)
+    with pytest.raises(LibraryError, match="can be changed by other users"):
+        find_library(copied)
+
+
 def test_a_file_that_is_no_library_of_this_system_is_refused(copied: Path) -> None:
     change(find_library(copied), b"MZ of another system", also_checksum=True)
     with pytest.raises(LibraryError, match="cannot be loaded"):

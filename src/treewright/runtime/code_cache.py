@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import os
 import pickle
-import stat
 import sys
 import tempfile
 from collections.abc import Callable
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from treewright.runtime.kernels import kernel_sources_digest
+from treewright.runtime.permissions import is_private
 
 CHECKSUM_SIZE = 32
 
@@ -33,17 +33,6 @@ def cache_directory() -> Path | None:
     except (OSError, RuntimeError):
         return None
     return directory if is_private(directory.parent) and is_private(directory) else None
-
-
-def is_private(directory: Path) -> bool:
-    """Is this a directory (not a link) that belongs to this user and that nobody else can write to?"""
-    try:
-        found = directory.lstat()
-    except OSError:
-        return False
-    if not stat.S_ISDIR(found.st_mode):
-        return False
-    return sys.platform == "win32" or (found.st_uid == os.geteuid() and not found.st_mode & 0o022)
 
 
 def read_checked(path: Path) -> bytes | None:

@@ -1,7 +1,8 @@
 """The machine code that is shipped with the package: shared libraries that are called without Numba.
 
 There is one library for each level of processors. `kernels.json` contains the digest of the sources from which they
-were compiled, and a checksum of each. A library of other sources, or one that has been damaged, is never loaded.
+were compiled, and a checksum of each. A library of other sources, or one that has been damaged or that other users can
+change, is never loaded.
 
 An entry receives one word per argument: a number, or the address of an array object. It reads the array's data, shape
 and type where NumPy keeps them, and returns before doing anything if the array is not what it was compiled for.
@@ -25,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from treewright.runtime.kernels import kernel_sources_digest, list_entries, name_of
+from treewright.runtime.permissions import is_protected_like
 from treewright.runtime.signatures import (
     ARRAY_FLAGS,
     DATA,
@@ -240,6 +242,9 @@ def find_library(directory: Path, among: Sequence[str] | None = None) -> Path:
     name = next((name for name in candidates if name in checksums), None)
     if name is None:
         raise LibraryError("no machine code was shipped for this processor")
+    for path in (directory, directory / INDEX, directory / name):
+        if path.exists() and not is_protected_like(path, Path(__file__).parent if path.is_dir() else Path(__file__)):
+            raise LibraryError(f"{path.name} can be changed by other users")
     try:
         contents = (directory / name).read_bytes()
     except OSError:
