@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from joblib import parallel_config
 
 import treewright as tw
 from model_digests import digest_of
-from sample_tables import mixed_table, target_of
+from sample_tables import answers, mixed_table, target_of
 
 NAMES = sorted(name for name in tw.__all__ if name.endswith(("Classifier", "Regressor")))
 
@@ -37,10 +38,22 @@ def table_for(name: str, seed: int = 0, n_rows: int = 90) -> tuple[Any, np.ndarr
 
 def digest(name: str, X: Any, y: Any, n_jobs: int = 1, seed: int = 0) -> str:
     """The digest of a model, in which the number of threads is not a difference."""
+    return digest_of(_fitted(name, X, y, n_jobs, seed))
+
+
+def digests_of(name: str, X: Any, y: Any) -> tuple[str, str]:
+    """The digests of a model and of its predictions of the training rows."""
+    model = _fitted(name, X, y, n_jobs=1, seed=0)
+    predictions = np.asarray(answers(model, X))
+    plain = repr(predictions.tolist())  # shows every bit of a number
+    return digest_of(model), hashlib.sha256(plain.encode()).hexdigest()
+
+
+def _fitted(name: str, X: Any, y: Any, n_jobs: int, seed: int) -> Any:
     # Voting and stacking start processes otherwise, which takes seconds.
     with parallel_config(backend="threading"):
         model = learner_of(name, seed, n_jobs).fit(X, y)
     for part in (model, getattr(model, "ensemble_", None)):
         if hasattr(part, "n_jobs"):
             part.n_jobs = 1
-    return digest_of(model)
+    return model

@@ -1,4 +1,4 @@
-"""The same model every time: bit for bit, for a seed, over threads, processes, forms of the table and chunks of rows.
+"""The same model every time: bit for bit, for a seed, over threads, processes, processors, forms and chunks of a table.
 
 The order of the columns matters in training: of splits that are equally good the one of the first column is taken, and
 random forests draw columns by position. In prediction columns are found by name.
@@ -17,8 +17,9 @@ import treewright as tw
 from interruption import printed_by
 from properties import examples
 from sample_tables import answers
-from small_models import NAMES, digest, learner_of, table_for
+from small_models import NAMES, digest, digests_of, learner_of, table_for
 from table_forms import WITH_NAMES, columns_of
+from treewright.runtime.library import levels
 
 IN_CHUNKS = [name for name in NAMES if name.startswith(("RandomForest", "ExtraTrees", "GradientBoosting"))]
 FORMS = ("dict", "rows", "pandas nullable", "polars", "arrow", "frame")
@@ -64,9 +65,33 @@ from small_models import NAMES, digest, table_for
 for name in NAMES:
     print(name, digest(name, *table_for(name), n_jobs=2))
 """
+AS_ANOTHER_PROCESSOR = """
+import sys, warnings
+warnings.simplefilter("ignore")
+from treewright.runtime import library
+library.levels = lambda: sys.argv[1:]  # the machine code that was built, whatever NumPy says of the processor
+from small_models import NAMES, digests_of, table_for
+for name in NAMES:
+    print(name, *digests_of(name, *table_for(name)))
+"""
+# The final model of these is a linear one of scikit-learn, which uses BLAS.
+LINEAR = ("StackingClassifier", "StackingRegressor")
 
 
 @pytest.mark.slow
 def test_another_process_gives_the_same_models() -> None:
     found = dict(line.split() for line in printed_by(IN_ANOTHER_PROCESS))
     assert found == {name: digest(name, *table_for(name)) for name in NAMES}
+
+
+@pytest.mark.slow
+def test_an_older_processor_gives_the_same_models_and_predictions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """NumPy and BLAS add and compute functions otherwise with other vectors; the library must not depend on that."""
+    from numpy._core._multiarray_umath import __cpu_baseline__, __cpu_dispatch__, __cpu_features__
+
+    optional = [one for one in __cpu_dispatch__ if __cpu_features__[one] and one not in __cpu_baseline__]
+    monkeypatch.setenv("NPY_DISABLE_CPU_FEATURES", " ".join(optional))
+    monkeypatch.setenv("OPENBLAS_CORETYPE", "Prescott")
+    lines = [line.split() for line in printed_by(AS_ANOTHER_PROCESSOR, *levels())]
+    found = {name: tuple(digests) for name, *digests in lines if name not in LINEAR}
+    assert found == {name: digests_of(name, *table_for(name)) for name in NAMES if name not in LINEAR}

@@ -41,7 +41,14 @@ def kept() -> dict[str, list[str]]:
 def test_a_file_of_an_earlier_version_predicts_as_then(name: str) -> None:
     model = load(FOLDER / f"{name}.tw")
     assert type(model).__name__ == name.split("-")[0]
-    assert predicted(model, name) == kept()[name]
+    found = predicted(model, name)
+    if name.startswith("Stacking"):
+        # The final model is a linear one of scikit-learn, whose products BLAS adds in the processor's own order.
+        np.testing.assert_array_max_ulp(
+            *(np.array([float.fromhex(one) for one in each]) for each in (found, kept()[name])), 4
+        )
+        return
+    assert found == kept()[name]
 
 
 def test_every_learner_has_a_file() -> None:

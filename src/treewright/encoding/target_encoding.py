@@ -23,6 +23,7 @@ import numpy as np
 
 from treewright.encoding.bins import MAX_CODES
 from treewright.encoding.chunks import AssembledValues
+from treewright.runtime.sums import dot
 from treewright.table.chunked import ChunkedValues
 from treewright.table.column import Column, Kind
 
@@ -120,7 +121,7 @@ def fit_target_encoding(
     columns: tuple[Column, ...], values: np.ndarray, targets: dict[str, np.ndarray], weights: np.ndarray
 ) -> tuple[TargetEncoding, np.ndarray]:
     """Fit the encoding of a table, and encode its rows; `targets` are numbers by the names of their means."""
-    common = sorted(targets, key=lambda name: -float(weights @ np.abs(targets[name])))[:MOST_OUTPUTS]
+    common = sorted(targets, key=lambda name: -dot(weights, np.abs(targets[name])))[:MOST_OUTPUTS]
     names = tuple(name for name in targets if name in common)
     seen: list[Column] = []
     origin: list[int] = []
@@ -188,14 +189,14 @@ def smoothed_means(lines: np.ndarray, numbers: np.ndarray, weights: np.ndarray, 
     total = counts.sum()
     found = np.empty((n_lines, numbers.shape[1]))
     for k, column in enumerate(numbers.T):
-        overall = float(weights @ column) / total if total > 0.0 else 0.0
+        overall = dot(weights, column) / total if total > 0.0 else 0.0
         own = np.bincount(lines, weights * (column - overall), minlength=n_lines) / np.maximum(counts, 1e-300)
-        within = float(weights @ (column - overall - own[lines]) ** 2)
-        between = float(counts @ own**2)
+        within = dot(weights, (column - overall - own[lines]) ** 2)
+        between = dot(counts, own**2)
         n_present = np.count_nonzero(counts)
         # The variance within categories, and the variance between categories beyond it (analysis of variance).
         row_spread = within / max(total - n_present, 1e-9)
-        spread_weight = total - float(counts @ counts) / max(total, 1e-300)
+        spread_weight = total - dot(counts, counts) / max(total, 1e-300)
         category_spread = (between - (n_present - 1) * row_spread) / max(spread_weight, 1e-9)
         strength = np.inf if category_spread <= 0.0 else row_spread / category_spread
         found[:, k] = overall + (0.0 if np.isinf(strength) else own * counts / np.maximum(counts + strength, 1e-300))

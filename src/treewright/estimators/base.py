@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from treewright.engines.elementary import log_of
 from treewright.estimators.chunks import by_chunks
 from treewright.estimators.data_digest import digest_of_training
 from treewright.estimators.equivalents import NamesExplained
@@ -231,8 +232,7 @@ class LogProbabilities:
     def predict_log_proba(self, X: Any) -> Any:
         """The natural logarithm of `predict_proba`; minus infinity for a class whose probability is zero."""
         shares = self.predict_proba(X)
-        with np.errstate(divide="ignore"):
-            return [np.log(one) for one in shares] if isinstance(shares, list) else np.log(shares)
+        return [log_of(one) for one in shares] if isinstance(shares, list) else log_of(shares)
 
 
 class ClassPredictions(LogProbabilities, ClassifierMixin):

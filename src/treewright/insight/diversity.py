@@ -92,7 +92,8 @@ class Diversity:
 
 
 def _figure(number: float) -> str:
-    return f"{number:.4f}" if abs(number) < 1e4 else f"{number:.5g}"
+    # Adding 0 makes a zero of -0.
+    return f"{round(number, 4) + 0.0:.4f}" if abs(number) < 1e4 else f"{number:.5g}"
 
 
 def diversity(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Diversity:

@@ -27,6 +27,7 @@ WITHOUT_KERNELS = {
             "interrupts",
             "library",
             "progress",
+            "sums",
             "threads",
             "user_functions",
         )

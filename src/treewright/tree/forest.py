@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from treewright.encoding.bins import Bins
+from treewright.engines.elementary import log2_of
 from treewright.engines.packed.trees import GrownTrees, PackedTrees
 from treewright.engines.packed.walk import (
     BYTE_MASK,
@@ -428,7 +429,7 @@ def _describe(forest: Forest, leaf: np.ndarray, child: np.ndarray, leaves: np.nd
 def _impurity(forest: Forest, shares: np.ndarray) -> np.ndarray:
     if forest.criterion == "gini":
         return np.asarray(1.0 - (shares**2).sum(axis=1))
-    logarithms = np.log2(shares, where=shares > 0.0, out=np.zeros_like(shares))
+    logarithms = log2_of(np.where(shares > 0.0, shares, 1.0))
     return np.asarray(-(shares * logarithms).sum(axis=1))
 
 

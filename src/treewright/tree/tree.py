@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from treewright.runtime.sums import product
 from treewright.table.column import Column
 from treewright.tree.checks import GRADIENT, OWN, UNSEEN, array_names, check_arrays, children_of
 from treewright.tree.imputation import Imputation
@@ -227,7 +228,7 @@ class Tree(ScikitNames):
     def labels_for(self, shares: np.ndarray) -> np.ndarray:
         """Return the class labels to predict from class shares; of equally good classes, the first."""
         if self.misclassification_costs is not None:
-            expected = np.where(self.distribution[0] > 0.0, shares @ self.misclassification_costs, np.inf)
+            expected = np.where(self.distribution[0] > 0.0, product(shares, self.misclassification_costs), np.inf)
             return np.asarray(expected.argmin(axis=1))
         return np.asarray(shares.argmax(axis=1))
 

@@ -1,70 +1,17 @@
-"""Kernels of boosting for the gradients and hessians of the losses.
-
-The exponential function is implemented here for two reasons. Mathematical libraries differ in its last bit between
-machines. The compiler can vectorise over rows only if it sees the steps.
-"""
+"""Kernels of boosting for the gradients and hessians of the losses."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from treewright.runtime.kernels import entry, kernel, replaced
+from treewright.engines.elementary import exp
+from treewright.runtime.kernels import entry, kernel
 from treewright.runtime.signatures import Input, Reals, Reals2
 
 SQUARED, QUANTILE, HUBER, TWEEDIE, LOG_LOSS, EXPONENTIAL, MANY_CLASSES = range(7)
 
 # Hessians are at least this large, so that no step is infinite.
 LEAST_HESSIAN = 1e-16
-
-LOG2_OF_E = 1.4426950408889634
-# The logarithm of 2 in two parts. The product of an integer of up to 11 bits and the first part has no rounding error.
-LN2_HIGH, LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
-
-
-def _build_as_real() -> Any:
-    from llvmlite import ir
-    from numba.core import types
-    from numba.extending import intrinsic
-
-    @intrinsic  # type: ignore[untyped-decorator, unused-ignore]
-    def as_real(typing_context: Any, bits: Any) -> Any:
-        def write(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return builder.bitcast(arguments[0], ir.DoubleType())
-
-        return types.float64(types.int64), write
-
-    return as_real
-
-
-@replaced(_build_as_real)
-def as_real(bits: Any) -> Any:
-    """Return the number with these bits."""
-    return np.int64(bits).view(np.float64)
-
-
-@kernel
-def exp(x):
-    """Compute the exponential function to within one unit in the last place; beyond 700, return the value at 700."""
-    x = min(max(x, -700.0), 700.0)
-    n = np.floor(x * LOG2_OF_E + 0.5)
-    r = (x - n * LN2_HIGH) - n * LN2_LOW
-    p = 1.0 / 6227020800.0
-    p = p * r + 1.0 / 479001600.0
-    p = p * r + 1.0 / 39916800.0
-    p = p * r + 1.0 / 3628800.0
-    p = p * r + 1.0 / 362880.0
-    p = p * r + 1.0 / 40320.0
-    p = p * r + 1.0 / 5040.0
-    p = p * r + 1.0 / 720.0
-    p = p * r + 1.0 / 120.0
-    p = p * r + 1.0 / 24.0
-    p = p * r + 1.0 / 6.0
-    p = p * r + 0.5
-    p = p * r + 1.0
-    p = p * r + 1.0
-    return p * as_real((np.int64(n) + 1023) << 52)
 
 
 @entry

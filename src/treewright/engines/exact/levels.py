@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from treewright.engines.criteria import POISSON, class_impurity
+from treewright.engines.elementary import log_of
 from treewright.engines.exact.level_surrogates import LevelSurrogates
 from treewright.engines.exact.workspace import Data
 
@@ -93,7 +94,7 @@ class Level:
         totals = np.column_stack([weight, sums(weights * (numbers if criterion == POISSON else centred))])
         if criterion == POISSON:
             times = np.where(numbers > 0, numbers / np.where(mean > 0, mean, 1.0)[nodes], 1.0)
-            spread = np.maximum(sums(weights * numbers * np.log(times)), 0.0)
+            spread = np.maximum(sums(weights * numbers * log_of(times)), 0.0)
         else:
             spread = sums(weights * centred**2)
         return cls(totals, mean, rows, weight, spread, not (np.abs(centred) > 0).any(), share)

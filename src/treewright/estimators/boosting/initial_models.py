@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone, is_classifier, is_regressor
 
+from treewright.engines.elementary import log_of
 from treewright.estimators.boosting.losses import LEAST_PROBABILITY, Exponential, Loss, Tweedie
 from treewright.estimators.parameters import is_text, parameter_error
 from treewright.table.selection import open_rows
@@ -43,7 +44,7 @@ def initial_scores(model: Any, X: Any, loss: Loss, names: list[Any]) -> np.ndarr
     if not names:
         means = np.asarray(model.predict(rows), dtype=np.float64)
         means = means.reshape(len(means), -1).T
-        return np.ascontiguousarray(np.log(np.maximum(means, LEAST_MEAN)) if isinstance(loss, Tweedie) else means)
+        return np.ascontiguousarray(log_of(np.maximum(means, LEAST_MEAN)) if isinstance(loss, Tweedie) else means)
     if not hasattr(model, "predict_proba"):
         raise ValueError("init must have predict_proba, because the scores of classes are logarithms of probabilities")
     found = np.asarray(model.predict_proba(rows))
@@ -53,9 +54,9 @@ def initial_scores(model: Any, X: Any, loss: Loss, names: list[Any]) -> np.ndarr
     for label, name in enumerate(names):
         if name in classes:
             shares[:, label] = found[:, classes.index(name)]
-    logarithms = np.log(np.clip(shares, LEAST_PROBABILITY, 1.0)).T
+    logarithms = log_of(np.clip(shares, LEAST_PROBABILITY, 1.0)).T
     if len(names) > 2:
         return np.ascontiguousarray(logarithms)
     # The only class has label 0, and odds are those of label 1.
-    odds = (logarithms[-1:] if len(names) == 2 else np.log(LEAST_PROBABILITY)) - logarithms[:1]
+    odds = (logarithms[-1:] if len(names) == 2 else log_of(LEAST_PROBABILITY)) - logarithms[:1]
     return np.ascontiguousarray(0.5 * odds if isinstance(loss, Exponential) else odds)

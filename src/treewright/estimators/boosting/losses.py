@@ -21,6 +21,7 @@ from treewright.engines.boosting.losses import (
     derive_rows,
 )
 from treewright.engines.boosting.own_loss import OwnFunction, check_derivatives
+from treewright.engines.elementary import exp_of, log_of
 from treewright.estimators.parameters import is_real, parameter_error
 from treewright.runtime.forms import choose_compiled_form
 
@@ -207,20 +208,20 @@ class Tweedie(Loss):
             raise ValueError(f"requires {wanted}, but the least is {least:g}")
 
     def begin(self, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        return np.array([np.log(max(np.average(targets, weights=weights), 1e-300))])
+        return log_of([max(np.average(targets, weights=weights), 1e-300)])
 
     def value(self, scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> float:
         score, p = scores[0], self.parameter
         if p == 1.0:
-            losses = np.exp(score) - targets * score
+            losses = exp_of(score) - targets * score
         elif p == 2.0:
-            losses = targets * np.exp(-score) + score
+            losses = targets * exp_of(-score) + score
         else:
-            losses = np.exp((2.0 - p) * score) / (2.0 - p) - targets * np.exp((1.0 - p) * score) / (1.0 - p)
+            losses = exp_of((2.0 - p) * score) / (2.0 - p) - targets * exp_of((1.0 - p) * score) / (1.0 - p)
         return float(np.average(losses, weights=weights))
 
     def prediction(self, scores: np.ndarray) -> np.ndarray:
-        return np.exp(scores).T
+        return exp_of(scores).T
 
 
 class LogLoss(Loss):
@@ -230,11 +231,12 @@ class LogLoss(Loss):
 
     def begin(self, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
         share = np.clip(np.average(targets, weights=weights), LEAST_PROBABILITY, 1.0 - LEAST_PROBABILITY)
-        return np.array([np.log(share / (1.0 - share))])
+        return log_of([share / (1.0 - share)])
 
     def value(self, scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> float:
         score = scores[0]
-        return float(np.average(np.logaddexp(0.0, score) - targets * score, weights=weights))
+        losses = np.maximum(score, 0.0) + log_of(1.0 + exp_of(-np.abs(score))) - targets * score
+        return float(np.average(losses, weights=weights))
 
     def prediction(self, scores: np.ndarray) -> np.ndarray:
         share = logistic(scores[0])
@@ -251,11 +253,11 @@ class ManyClasses(Loss):
 
     def begin(self, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
         totals = np.bincount(targets.astype(np.intp), weights, minlength=self.n_outputs)
-        return np.log(np.maximum(totals / totals.sum(), LEAST_PROBABILITY))
+        return log_of(np.maximum(totals / totals.sum(), LEAST_PROBABILITY))
 
     def value(self, scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> float:
         of_truth = softmax(scores)[targets.astype(np.intp), np.arange(len(targets))]
-        return float(np.average(-np.log(np.maximum(of_truth, LEAST_PROBABILITY)), weights=weights))
+        return float(np.average(-log_of(np.maximum(of_truth, LEAST_PROBABILITY)), weights=weights))
 
     def prediction(self, scores: np.ndarray) -> np.ndarray:
         return softmax(scores).T
@@ -268,10 +270,10 @@ class Exponential(Loss):
 
     def begin(self, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
         share = np.clip(np.average(targets, weights=weights), LEAST_PROBABILITY, 1.0 - LEAST_PROBABILITY)
-        return np.array([0.5 * np.log(share / (1.0 - share))])
+        return 0.5 * log_of([share / (1.0 - share)])
 
     def value(self, scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> float:
-        return float(np.average(np.exp((1.0 - 2.0 * targets) * scores[0]), weights=weights))
+        return float(np.average(exp_of((1.0 - 2.0 * targets) * scores[0]), weights=weights))
 
     def prediction(self, scores: np.ndarray) -> np.ndarray:
         share = logistic(2.0 * scores[0])
@@ -395,12 +397,12 @@ class ManyOutputs(Loss):
 
 
 def logistic(scores: np.ndarray) -> np.ndarray:
-    return np.asarray(0.5 * (1.0 + np.tanh(0.5 * scores)))
+    return np.asarray(1.0 / (1.0 + exp_of(-scores)))
 
 
 def softmax(scores: np.ndarray) -> np.ndarray:
     """Class probabilities by column, from scores by row."""
-    raised = np.exp(scores - scores.max(axis=0))
+    raised = exp_of(scores - scores.max(axis=0))
     return np.asarray(raised / raised.sum(axis=0))
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, RegressorMixin, clone, is_classifier
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from treewright.engines.elementary import exp_of, log_of
 from treewright.estimators.base import CountedEnsemble, LogProbabilities, TableLearner
 from treewright.estimators.chunks import by_chunks
 from treewright.estimators.data_digest import digest_of_frame
@@ -362,7 +363,7 @@ class AdaBoostClassifier(LogProbabilities, ClassifierMixin, AdaBoost):
         return votes[:, 1] - votes[:, 0] if self.n_classes_ == 2 else votes
 
     def _shares(self, votes: np.ndarray) -> np.ndarray:
-        powers = np.exp((votes - votes.max(axis=1, keepdims=True)) / max(self.n_classes_ - 1, 1))
+        powers = exp_of((votes - votes.max(axis=1, keepdims=True)) / max(self.n_classes_ - 1, 1))
         return powers / powers.sum(axis=1, keepdims=True)
 
     def _read_target(self, y: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -395,9 +396,9 @@ class AdaBoostClassifier(LogProbabilities, ClassifierMixin, AdaBoost):
             return 0.0, 1.0, weights
         if error >= 1.0 - 1.0 / n_classes:
             return error, 0.0, weights
-        weight = self.learning_rate * (np.log((1.0 - error) / error) + np.log(n_classes - 1.0))
+        weight = self.learning_rate * float(log_of((1.0 - error) / error) + log_of(n_classes - 1.0))
         with np.errstate(over="ignore"):
-            return error, float(weight), weights * np.exp(weight * is_wrong)
+            return error, weight, weights * exp_of(weight * is_wrong)
 
 
 @documented("meta", "adaboost", "numbers")
@@ -496,8 +497,8 @@ class AdaBoostRegressor(RegressorMixin, AdaBoost):
         if error >= 0.5:
             return error, 0.0, weights
         beta = error / (1.0 - error)
-        weight = self.learning_rate * np.log(1.0 / beta)
-        return error, float(weight), weights * np.power(beta, (1.0 - losses) * self.learning_rate)
+        weight = self.learning_rate * float(log_of(1.0 / beta))
+        return error, weight, weights * exp_of(-weight * (1.0 - losses))
 
     def _losses(self, distances: np.ndarray, counts: np.ndarray) -> np.ndarray:
         distances = np.where(counts, distances, 0.0)
@@ -505,4 +506,4 @@ class AdaBoostRegressor(RegressorMixin, AdaBoost):
         losses = distances / largest if largest > 0.0 else distances
         if self.loss == "square":
             return losses**2
-        return 1.0 - np.exp(-losses) if self.loss == "exponential" else losses
+        return 1.0 - exp_of(-losses) if self.loss == "exponential" else losses

@@ -12,11 +12,13 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
+from treewright.engines.elementary import exp_of, log_of
 from treewright.estimators.chunks import by_chunks
 from treewright.estimators.meta.combining import Combination, Named, Task, default_members
 from treewright.estimators.meta.voting import votes_of
 from treewright.estimators.parameter_docs import documented
 from treewright.estimators.parameters import is_real, parameter_error, store_parameters
+from treewright.runtime.sums import weighted_sum
 from treewright.table import read_classes, read_numbers
 from treewright.table.selection import open_rows
 
@@ -147,8 +149,7 @@ def posterior_weights(by_row: np.ndarray, prior: np.ndarray, *, bootstrap: bool 
     >>> posterior_weights(np.log([[0.6, 0.3], [0.5, 0.5]]), np.array([0.5, 0.5]), bootstrap=False).round(3)
     array([0.667, 0.333])
     """
-    with np.errstate(divide="ignore"):
-        log_prior = np.log(prior)
+    log_prior = log_of(prior)
     if not bootstrap:
         return _softmax(by_row.sum(axis=0) + log_prior)
     n_rows = len(by_row)
@@ -159,12 +160,12 @@ def posterior_weights(by_row: np.ndarray, prior: np.ndarray, *, bootstrap: bool 
     total = np.zeros(by_row.shape[1])
     for _ in range(draws):
         counts = random.standard_exponential(n_rows)
-        total += _softmax(n_rows / counts.sum() * (counts @ relative) + log_prior)
+        total += _softmax(n_rows / counts.sum() * (counts[:, None] * relative).sum(axis=0) + log_prior)
     return total / draws
 
 
 def _softmax(logarithms: np.ndarray) -> np.ndarray:
-    powers = np.exp(logarithms - logarithms.max())
+    powers = exp_of(logarithms - logarithms.max())
     return powers / powers.sum()
 
 
@@ -217,7 +218,7 @@ class BayesianAveragingClassifier(ClassifierMixin, Averaging):
     @by_chunks
     def predict_proba(self, X: Any) -> np.ndarray:
         """The members' probabilities of each class, in the order of `classes_`, averaged by `weights_`."""
-        return np.tensordot(self._posterior_weights(), self.member_predictions(X), axes=1)
+        return weighted_sum(self._posterior_weights(), self.member_predictions(X))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The accuracy: the fraction of rows whose class is predicted correctly."""
@@ -257,7 +258,7 @@ class BayesianAveragingClassifier(ClassifierMixin, Averaging):
             shares = noisy_votes(places, error, n_classes)
         overall = np.bincount(labels, minlength=n_classes) / n_rows
         mixed = (n_rows * shares[np.arange(n_rows), labels] + overall[labels]) / (n_rows + 1.0)
-        return np.log(mixed), float(error)
+        return log_of(mixed), float(error)
 
 
 def noisy_votes(places: np.ndarray, error: float, n_classes: int) -> np.ndarray:
@@ -320,10 +321,10 @@ class BayesianAveragingRegressor(RegressorMixin, Averaging):
             Whether to return also the standard deviation: the members' errors, and their distance from the mean.
         """
         predictions = self.member_predictions(X)
-        mean = self.weights_ @ predictions
+        mean = weighted_sum(self.weights_, predictions)
         if not return_std:
             return mean
-        variance = self.weights_ @ (self._spread[:, None] ** 2 + (predictions - mean) ** 2)
+        variance = weighted_sum(self.weights_, self._spread[:, None] ** 2 + (predictions - mean) ** 2)
         return mean, np.sqrt(variance)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -340,4 +341,4 @@ class BayesianAveragingRegressor(RegressorMixin, Averaging):
         # At least a thousandth of the target's deviation: the density of a perfect fit would be infinite.
         least = 1e-3 * float(task.y.std()) or 1e-12
         spread = max(float(np.sqrt(np.average(errors**2, weights=task.weights))), least)
-        return -0.5 * np.log(2.0 * np.pi * spread**2) - 0.5 * (errors / spread) ** 2, spread
+        return -0.5 * log_of(2.0 * np.pi * spread**2) - 0.5 * (errors / spread) ** 2, spread

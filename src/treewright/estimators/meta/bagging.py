@@ -42,6 +42,7 @@ from treewright.estimators.single.base import TreeLearner
 from treewright.estimators.single.trees import DecisionTreeClassifier, DecisionTreeRegressor
 from treewright.estimators.weights import read_costs
 from treewright.runtime.progress import follow, interruptible
+from treewright.runtime.sums import product
 from treewright.runtime.threads import run_interruptibly, usable_threads
 from treewright.table.column import Column
 from treewright.table.selection import names_of, open_table, take_columns
@@ -399,7 +400,7 @@ class BaggingClassifier(ClassPredictions, BaggingLearner):
             return super()._choose(shares)
         expected = np.full(shares.shape, np.inf)
         learned = self._labels_of_classes()
-        expected[:, learned] = (shares @ costs)[:, learned]
+        expected[:, learned] = product(shares, costs)[:, learned]
         return np.asarray(expected.argmin(axis=1))
 
     def _predict_tree(self, member: TreeLearner, values: np.ndarray) -> np.ndarray:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from treewright.runtime.sums import product
 from treewright.tree.pruning.methods import cut, levels_of, node_risks
 from treewright.tree.tree import SplitKind, Tree
 
@@ -78,7 +79,7 @@ def _sons(tree: Tree, node: int) -> tuple[int, int]:
     if tree.kind[node] == SplitKind.LEAF:
         return -1, -1
     means = (
-        tree.predictions[first : first + 2] @ np.arange(tree.predictions.shape[1])
+        product(tree.predictions[first : first + 2], np.arange(tree.predictions.shape[1])[:, None])[:, 0]
         if tree.target.is_classes
         else (tree.predictions[first : first + 2, 0])
     )

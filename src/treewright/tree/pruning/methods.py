@@ -10,6 +10,8 @@ from functools import partial
 import numpy as np
 
 from treewright.engines.criteria import CODES, class_impurity
+from treewright.engines.elementary import log2_of
+from treewright.runtime.sums import dot, product
 from treewright.tree.descent import descend_rows, leaves_of, predictions_of
 from treewright.tree.tree import Node, SplitKind, Tree
 
@@ -106,7 +108,7 @@ def training_errors(tree: Tree) -> np.ndarray:
     compared.
     """
     if tree.misclassification_costs is not None:
-        return np.asarray((tree.distribution @ tree.misclassification_costs).min(axis=1)) * tree.scale
+        return np.asarray(product(tree.distribution, tree.misclassification_costs).min(axis=1)) * tree.scale
     return np.asarray(tree.weight - tree.distribution.max(axis=1)) * tree.scale
 
 
@@ -255,7 +257,7 @@ def _shares(distribution: np.ndarray) -> np.ndarray:
 
 def _entropies(distribution: np.ndarray) -> np.ndarray:
     share = _shares(distribution)
-    return np.asarray(-(share * np.log2(np.where(share > 0.0, share, 1.0))).sum(axis=1))
+    return np.asarray(-(share * log2_of(np.where(share > 0.0, share, 1.0))).sum(axis=1))
 
 
 def _gini_impurities(distribution: np.ndarray) -> np.ndarray:
@@ -304,7 +306,7 @@ def prune_by_description_length(tree: Tree) -> Tree:
     column = tree.column[inner]
     # A set of categories needs one bit per category. A threshold is one of the positions between the rows of its node.
     place = np.where(
-        tree.kind[inner] == SplitKind.SUBSET, sizes[column], np.log2(np.maximum(tree.weight[inner] - 1.0, 1.0))
+        tree.kind[inner] == SplitKind.SUBSET, sizes[column], log2_of(np.maximum(tree.weight[inner] - 1.0, 1.0))
     )
     place = np.where(tree.kind[inner] == SplitKind.MULTIWAY, 0.0, place)
     split_bits[inner] = 1.0 + math.log2(len(tree.columns)) + place
@@ -407,7 +409,7 @@ def validate_path(
     """Compute the mean loss of each tree of the sequence on some rows."""
     if (tree.missing_branch < 0).any():
         # Fractions of a row are in several leaves, so each tree must predict separately.
-        losses = [weights @ _losses(smaller, values, targets) for smaller in path.trees]
+        losses = [dot(weights, _losses(smaller, values, targets)) for smaller in path.trees]
         return np.array(losses) / weights.sum()
     loss = loss_at(tree, targets, weights)
     sums = losses_by_price(tree, path.node_alphas, path.prices, leaves_of(tree, values), loss)
