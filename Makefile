@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 BENCH_READY := $(VENV)/.bench-ready
 
 .PHONY: help kernels demo test test-fast test-jit test-bounds soak lint bench-trees bench-missing bench-forests bench-boosting bench-prediction \
-	bench-start bench-forms bench-reading bench-defaults bench-peer-suites bench-busy bench-shap bench-dask bench-memory soak-dask bench-exports bench-model-files bench-accuracy bench-forest-accuracy bench-boosting-accuracy clean
+	bench-start bench-forms compare-forms bench-reading bench-defaults bench-peer-suites bench-busy bench-shap bench-dask bench-memory soak-dask bench-exports bench-model-files bench-accuracy bench-forest-accuracy bench-boosting-accuracy clean
 
 help:
 	@echo "make demo                     fit and show trees on shipped data sets; start here"
@@ -19,7 +19,8 @@ help:
 	@echo "make test-bounds              run the tests of the kernels with every index checked; about 20 minutes"
 	@echo "make lint                     check style, format and types"
 	@echo "make bench-start              time from process start to first prediction, from a wheel; about 10 minutes"
-	@echo "make bench-forms              compare the shipped machine code with kernels that Numba compiles; about 5 minutes"
+	@echo "make bench-forms compare-forms              compare the shipped machine code with kernels that Numba compiles; about 5 minutes"
+	@echo "make compare-forms            fit 397 models with every form of the kernels and compare the bits; about half an hour"
 	@echo "make bench-reading            compare the speed of reading CSV files; about 2 minutes"
 	@echo "make bench-defaults           compare the defaults of trees, forests and boosting: seconds and score"
 	@echo "make bench-peer-suites        run scikit-learn's own tests against the learners, and count; about 15 minutes"
@@ -86,6 +87,15 @@ bench-start: $(READY)
 
 bench-forms: $(BENCH_READY) kernels
 	$(VENV)/bin/python benchmarks/forms.py
+
+compare-forms: $(BENCH_READY)
+	$(VENV)/bin/python -m treewright.runtime.build --all-levels
+	TREEWRIGHT_FORM=library $(VENV)/bin/python benchmarks/digests.py --write $(VENV)/digests.json
+	for level in x86-64-v2 x86-64-v3; do \
+		TREEWRIGHT_FORM=library TREEWRIGHT_LEVEL=$$level $(VENV)/bin/python benchmarks/digests.py --compare $(VENV)/digests.json || exit 1; \
+	done
+	TREEWRIGHT_FORM=jit $(VENV)/bin/python benchmarks/digests.py --compare $(VENV)/digests.json
+	TREEWRIGHT_FORM=plain $(VENV)/bin/python benchmarks/digests.py --compare $(VENV)/digests.json --seconds 20
 
 bench-reading: $(BENCH_READY)
 	$(VENV)/bin/python benchmarks/reading.py

@@ -5,6 +5,9 @@
 
 A digest is the SHA-256 of predictions, tree arrays and importances in a fixed order, without any Python name. Cases
 whose name begins with "text " digest printed output; `--without "text "` leaves them out.
+
+TREEWRIGHT_FORM chooses the form of the kernels, and `make compare-forms` compares all of them. The plain form takes
+very long for large tables: `--seconds 20` leaves out cases that take longer, and says which.
 """
 
 from __future__ import annotations
@@ -14,10 +17,12 @@ import hashlib
 import io
 import json
 import os
+import signal
 import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -1004,11 +1009,32 @@ GROUPS: tuple[Callable[[], Iterator[Case]], ...] = (
 
 @dataclass(frozen=True)
 class Outcome:
-    """The digests by case, the error messages of failed cases, and the pairs that disagree."""
+    """The digests by case, the error messages of failed cases, the pairs that disagree, and cases over the limit."""
 
     digests: dict[str, str]
     failed: dict[str, str]
     disagreements: list[str]
+    too_long: list[str]
+
+
+class TookTooLongError(BaseException):
+    """A case took longer than the limit; no code of the library catches it."""
+
+
+@contextmanager
+def limited_to(seconds: float) -> Iterator[None]:
+    """Interrupt what takes longer than this; 0 is no limit."""
+
+    def interrupt(*_: Any) -> None:
+        raise TookTooLongError
+
+    earlier = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, earlier)
 
 
 def all_cases() -> list[Case]:
@@ -1029,14 +1055,17 @@ def show_progress(line: str) -> None:
         print(line, file=sys.stderr, flush=True)
 
 
-def run_cases(cases: list[Case]) -> Outcome:
+def run_cases(cases: list[Case], seconds: float) -> Outcome:
     """Compute all digests, with a progress line per case on standard error."""
-    outcome = Outcome({}, {}, [])
+    outcome = Outcome({}, {}, [], [])
     digests = outcome.digests
     for number, case in enumerate(cases, start=1):
         start = time.perf_counter()
         try:
-            digests[case.name] = digest_of(case.compute())
+            with limited_to(seconds):
+                digests[case.name] = digest_of(case.compute())
+        except TookTooLongError:
+            outcome.too_long.append(case.name)
         except Exception as error:
             outcome.failed[case.name] = f"{type(error).__name__}: {error}"
         if case.name in digests and case.same_as in digests and digests[case.name] != digests[case.same_as]:
@@ -1058,7 +1087,7 @@ def problems_of(outcome: Outcome, before: Mapping[str, str] | None) -> Iterator[
             yield f"new: {name}"
         elif before[name] != digest:
             yield f"differs: {name}"
-    known = {*outcome.digests, *outcome.failed}
+    known = {*outcome.digests, *outcome.failed, *outcome.too_long}
     yield from (f"missing: {name}" for name in before if name not in known)
 
 
@@ -1070,6 +1099,7 @@ def read_arguments() -> argparse.Namespace:
     action.add_argument("--compare", type=Path, metavar="FILE", help="fit all models and compare with a file")
     parser.add_argument("--only", default="", metavar="SUBSTRING", help="cases whose name contains this")
     parser.add_argument("--without", default=None, metavar="PREFIX", help="no cases whose name begins with this")
+    parser.add_argument("--seconds", type=float, default=0.0, help="leave out cases that take longer; 0 is no limit")
     return parser.parse_args()
 
 
@@ -1088,11 +1118,12 @@ def main() -> int:
         stored = json.loads(arguments.compare.read_text())
         before = {name: digest for name, digest in stored.items() if is_selected(name)}
     print(f"treewright from {Path(tw.__file__).parent}", file=sys.stderr)
-    outcome = run_cases([case for case in all_cases() if is_selected(case.name)])
+    outcome = run_cases([case for case in all_cases() if is_selected(case.name)], arguments.seconds)
     if arguments.write is not None:
         arguments.write.write_text(json.dumps(outcome.digests, indent=1) + "\n")
     problems = list(problems_of(outcome, before))
     print("".join(f"{line}\n" for line in problems), end="")
+    print("".join(f"took too long: {name}\n" for name in outcome.too_long), end="")
     print(f"{len(outcome.digests)} cases, {len(problems)} problems, {time.perf_counter() - start:.0f} s")
     return 1 if problems else 0
 
