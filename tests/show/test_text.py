@@ -165,8 +165,9 @@ def test_a_limit_that_shows_nothing_is_refused(option: dict[str, int], weather_t
         draw(weather_tree, **option)  # type: ignore[arg-type]
 
 
-def test_show_prints_the_tree_of_a_fitted_learner(weather_tree: Tree, capsys: Any) -> None:
-    show(SimpleNamespace(tree_=weather_tree))
+@pytest.mark.parametrize("form", [(), ("text",)])
+def test_show_prints_the_tree_of_a_fitted_learner(form: tuple[str, ...], weather_tree: Tree, capsys: Any) -> None:
+    show(SimpleNamespace(tree_=weather_tree), *form)
     assert capsys.readouterr().out == draw(weather_tree) + "\n"
 
 

@@ -27,8 +27,8 @@ def show(
     Parameters
     ----------
     model : a fitted learner, or a `Tree`.
-    file : where to print, the screen by default. Or the form of a picture, which is returned: "html" is an interactive
-        page, and "tree", "icicle", "dot" and "mermaid" are forms of `plot_tree`.
+    file : where to print, the screen by default ("text"). Or the form of a picture, which is returned: "html" is an
+        interactive page, and "tree", "icicle", "dot" and "mermaid" are forms of `plot_tree`.
     max_depth : show this many levels of splits and count the leaves below, None for all.
     max_categories : how many categories of a long set are written out, None for all.
     missing : also mark the branch that a row follows whose value is missing, or the fraction of it.
@@ -55,12 +55,13 @@ def show(
     Number of leaves: 4
     Size of the tree: 6
     """
-    if isinstance(file, str):
+    stream = None if file == "text" else file
+    if isinstance(stream, str):
         from treewright.show.picture import plot_tree
 
-        return plot_tree(model, form=file, max_depth=max_depth)
+        return plot_tree(model, form=stream, max_depth=max_depth)
     tree = tree_of(model)
-    print(draw(tree, max_depth=max_depth, max_categories=max_categories, missing=missing), file=file)
+    print(draw(tree, max_depth=max_depth, max_categories=max_categories, missing=missing), file=stream)
     return None
 
 
