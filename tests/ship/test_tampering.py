@@ -16,6 +16,7 @@ from treewright import (
     ModelFileError,
     RandomForestClassifier,
     RandomForestRegressor,
+    StackingClassifier,
     VotingClassifier,
     load,
     save,
@@ -81,6 +82,21 @@ def test_a_model_that_cannot_predict_is_refused(attribute: str, value: Any) -> N
         file = tampered(model.fit(table, labels), change)
         with pytest.raises(ModelFileError):
             load(file)
+
+
+def test_a_model_with_several_predictions_for_one_row_is_refused() -> None:
+    """A column of intercepts in place of a row fits one row of scores by broadcasting, and no longer two."""
+    X, y = numbers()
+    members = [("one", DecisionTreeClassifier(max_depth=1)), ("two", DecisionTreeClassifier(max_depth=2))]
+    model = StackingClassifier(members).fit(X, np.digitize(y, [0, 1]))
+
+    def change(_: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+        intercepts = next(name for name, array in arrays.items() if np.array_equal(array, final.intercept_))
+        arrays[intercepts] = arrays[intercepts].reshape(-1, 1)
+
+    final = model.final_estimator_
+    with pytest.raises(ModelFileError, match="one line for one row"):
+        load(tampered(model, change))
 
 
 def test_models_that_refuse_missing_or_unseen_values_are_loaded() -> None:

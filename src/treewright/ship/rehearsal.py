@@ -72,7 +72,12 @@ def _predict(model: Any, row: list[Any]) -> None:
     else:
         X = {name: [value] for name, value in zip(names, row, strict=True)}
     for method in ("predict", "predict_proba"):
+        found: Any = []
         # A prediction may need a function of the user that the file does not contain.
         with suppress(ModelFileError):
-            if hasattr(model, method):
-                getattr(model, method)(X)
+            found = getattr(model, method)(X) if hasattr(model, method) else []
+        # The probabilities of several targets are a list of arrays. Arrays that do not fit can give several lines.
+        if any(len(lines) != 1 for lines in (found if isinstance(found, list) else [found])):
+            raise ModelFileError(
+                f"{method} of the model in the file does not return one line for one row; it is damaged"
+            )
