@@ -84,7 +84,8 @@ def test_a_model_that_cannot_predict_is_refused(attribute: str, value: Any) -> N
             load(file)
 
 
-def test_a_model_with_several_predictions_for_one_row_is_refused() -> None:
+@pytest.mark.parametrize("shape", [(-1, 1), (1, 1, -1)])
+def test_a_model_with_several_predictions_for_one_row_is_refused(shape: tuple[int, ...]) -> None:
     """A column of intercepts in place of a row fits one row of scores by broadcasting, and no longer two."""
     X, y = numbers()
     members = [("one", DecisionTreeClassifier(max_depth=1)), ("two", DecisionTreeClassifier(max_depth=2))]
@@ -92,10 +93,10 @@ def test_a_model_with_several_predictions_for_one_row_is_refused() -> None:
 
     def change(_: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         intercepts = next(name for name, array in arrays.items() if np.array_equal(array, final.intercept_))
-        arrays[intercepts] = arrays[intercepts].reshape(-1, 1)
+        arrays[intercepts] = arrays[intercepts].reshape(shape)
 
     final = model.final_estimator_
-    with pytest.raises(ModelFileError, match="one line for one row"):
+    with pytest.raises(ModelFileError, match="damaged"):
         load(tampered(model, change))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -13,6 +14,9 @@ from sklearn.exceptions import NotFittedError
 
 from treewright.ship.layout import ModelFileError, damage_as_error
 from treewright.table.column import Column, Unit
+
+# The sentence with which a learner, or a member of another library, refuses a row has one of these words.
+_OF_REFUSALS = re.compile(r"\b(missing|NaN|infinity|None|categor)", re.IGNORECASE)
 
 _EXAMPLES: dict[Unit, Any] = {
     Unit.PLAIN: 0.0,
@@ -46,8 +50,9 @@ def _suppress_refusals() -> Iterator[None]:
         yield
     except NotFittedError:
         raise
-    except ValueError:
-        return
+    except ValueError as error:
+        if not _OF_REFUSALS.search(str(error)):
+            raise
 
 
 def _columns_of(model: Any) -> Sequence[Column] | None:
@@ -76,8 +81,13 @@ def _predict(model: Any, row: list[Any]) -> None:
         # A prediction may need a function of the user that the file does not contain.
         with suppress(ModelFileError):
             found = getattr(model, method)(X) if hasattr(model, method) else []
-        # The probabilities of several targets are a list of arrays. Arrays that do not fit can give several lines.
-        if any(len(lines) != 1 for lines in (found if isinstance(found, list) else [found])):
+        # The probabilities of several targets are a list of arrays.
+        if not all(map(_is_one_line, found if isinstance(found, list) else [found])):
             raise ModelFileError(
                 f"{method} of the model in the file does not return one line for one row; it is damaged"
             )
+
+
+def _is_one_line(found: Any) -> bool:
+    """Whether these are predictions of one row; arrays that do not fit each other can give others."""
+    return len(found) == 1 and np.size(found) > 0 and np.ndim(found) <= 2
