@@ -462,10 +462,13 @@ def run_member(
     exchange = WorkerExchange(fit, rank, addresses)
     rows = rows.between(0, codes.shape[1], codes, Share(exchange, first, n_rows))
     try:
+        exchange.connect()
         found = boost(rows, rank == 0, Reporter(fit) if rank == 0 else _no_report)
     except BaseException:
         stop_fit(fit)  # messages that have arrived are not needed any more
         raise
+    finally:
+        exchange.close()
     return found if rank == 0 else None
 
 
