@@ -185,6 +185,21 @@ def test_many_members_add_up_parts(three_workers: Client) -> None:
         assert digest_of(other.to_local()) == digest_of(local)
 
 
+@pytest.mark.parametrize("apart", [{0, 1, 2}, {2}])
+def test_members_on_other_machines_exchange_by_messages(
+    apart: set[int], three_workers: Client, monkeypatch: Any
+) -> None:
+    from treewright.scale import exchange
+
+    def knock(path: str, rank: int, patience: float) -> Any:
+        return None if rank in apart else connect(path, rank, patience)
+
+    connect = exchange.knock
+    monkeypatch.setattr(exchange, "knock", knock)
+    local, other = fit_both(three_workers, "boosting of four classes", UNEVEN)
+    assert digest_of(other.to_local()) == digest_of(local)
+
+
 def test_arrays_and_futures_are_tables_too(three_workers: Client) -> None:
     draws = np.random.default_rng(0)
     X = draws.normal(size=(21_000, 4))

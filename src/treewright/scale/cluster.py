@@ -52,7 +52,9 @@ NO_WORKERS = "the cluster has no workers; start some, or wait until they have jo
 def call_on_part(part: Any, names: tuple[str, ...], number: int, function: Callable[..., Any], *given: Any) -> Any:
     """Call a function with some columns of a partition; runs on a worker."""
     if isinstance(part, np.ndarray):
-        return function(np.ascontiguousarray(part[:, [int(name[1:]) for name in names]]), *given)
+        places = [int(name[1:]) for name in names]
+        is_whole = places == list(range(part.shape[1]))
+        return function(part if is_whole else np.ascontiguousarray(part[:, places]), *given)
     absent = [name for name in names if name not in part.columns]
     if absent:
         raise ValueError(f"partition {number} lacks the column {absent[0]!r}; all partitions need the same columns")

@@ -21,10 +21,13 @@ from treewright.table.column import Column, Kind, Unit
 from treewright.table.convert import as_kind, match
 from treewright.table.frame import ColumnList, Table, column_of_nothing, declared_kinds, is_empty
 from treewright.table.hashes import sums_of_dense
-from treewright.table.source import open_source
+from treewright.table.source import Source, open_source
 
 # The size of the sample that determines the bins of a larger table. A bin then has about 200 rows of it.
 MAX_SAMPLE = 50_000
+
+# Rows whose extremes are computed together, while they are in the cache.
+ROWS_FOR_ENDS = 4096
 
 Kinds = tuple[Kind | None, ...]
 """The kind that the user declares for each column, None where the type decides."""
@@ -175,6 +178,8 @@ def describe_chunk(frame: Any, kinds: Kinds, rows: np.ndarray, first_row: int) -
     if not len(frame):
         return None
     source = open_source(frame)
+    if _is_as_it_is(source, kinds):
+        return _describe_matrix(source, rows, first_row)
     read, was_number, empty, picked = [], [], [], []
     whole = np.empty((source.n_rows, len(kinds)), order="F")
     for place, kind in enumerate(kinds):
@@ -189,11 +194,40 @@ def describe_chunk(frame: Any, kinds: Kinds, rows: np.ndarray, first_row: int) -
     return ChunkFacts(source.names, source.named, tuple(read), tuple(was_number), tuple(empty), tuple(picked), hashes)
 
 
+def _is_as_it_is(source: Source, kinds: Kinds) -> bool:
+    """Is this one array of floats, which need not be copied?"""
+    matrix = source.matrix
+    return matrix is not None and matrix.dtype in (np.float64, np.float32) and Kind.CATEGORICAL not in kinds
+
+
+def _describe_matrix(source: Source, rows: np.ndarray, first_row: int) -> ChunkFacts:
+    """Describe a chunk that is one array of floats."""
+    matrix: Any = source.matrix
+    blocks = [matrix[first : first + ROWS_FOR_ENDS] for first in range(0, len(matrix), ROWS_FOR_ENDS)]
+    ends = [reduce(np.stack([reduce(block) for block in blocks])) for reduce in (np.fmin.reduce, np.fmax.reduce)]
+    picked = np.concatenate([matrix[rows], ends]).astype(np.float64)
+    return ChunkFacts(
+        source.names,
+        source.named,
+        tuple(Column(name, Kind.NUMERIC) for name in source.names),
+        (True,) * len(source.names),
+        tuple(np.isnan(ends[0]).tolist()),
+        tuple(np.ascontiguousarray(picked.T)),
+        sums_of_dense(matrix, first_row),
+    )
+
+
 def read_chunk(frame: Any, columns: tuple[Column, ...], kinds: Kinds) -> np.ndarray:
-    """Read a chunk in terms of the columns of the whole table, column after column in memory."""
+    """Read a chunk in terms of the columns of the whole table.
+
+    The values are column after column in memory. An array of floats keeps its layout and precision, and may be that of
+    the user.
+    """
     if not len(frame):
         return np.empty((0, len(columns)), order="F")
     source = open_source(frame)
+    if source.matrix is not None and _is_as_it_is(source, kinds):
+        return source.matrix
     values = np.empty((source.n_rows, len(columns)), order="F")
     for place, (column, kind) in enumerate(zip(columns, kinds, strict=True)):
         values[:, place] = in_terms_of(column, as_kind(source.read(place, kind), kind))
@@ -310,7 +344,7 @@ class ChunkedValues:
         return self.shape[0]
 
     def map(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> Iterator[Any]:
-        """Call a function with the values of each chunk, `float64[row, column]`, and its entry of each argument."""
+        """Call a function with the values of each chunk, [row, column], and its entry of each argument."""
         return iter(self.table.map_chunks(_call_with_values, *self._calls(function, arguments)))
 
     def store(self, n_columns: int, function: Callable[..., Any], *arguments: Sequence[Any], make: MakeCodes) -> Any:
@@ -416,6 +450,8 @@ def _call_with_values(
     values = read_chunk(frame, columns, kinds)
     if rows is not None:
         values = np.asfortranarray(values[rows])
+    if replaced:
+        values = np.array(values, dtype=np.float64, order="F")
     for place, column in replaced.items():
         values[:, place] = column
     return function(values, *arguments)
