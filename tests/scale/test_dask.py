@@ -265,6 +265,24 @@ def test_predictions_of_a_dask_collection_are_written_to_a_file_in_the_order_of_
     assert np.array_equal(pd.read_parquet(tmp_path / "numbers.parquet")["prediction"], model.predict(draws))
 
 
+def test_what_partitions_have_in_common_is_computed_once_for_their_predictions(
+    three_workers: Client, tmp_path: Any
+) -> None:
+    calls = tmp_path / "calls"
+
+    def make() -> np.ndarray:
+        with calls.open("a") as file:
+            file.write("called\n")
+        return np.random.default_rng(0).normal(size=(60, 2))
+
+    model = on_dask.GradientBoostingRegressor(n_estimators=2, random_state=0).fit(make(), make()[:, 0])
+    calls.unlink()
+    whole = delayed(make, pure=True)()
+    blocks = [da.from_delayed(whole[first : first + 2], (2, 2), dtype=float) for first in range(0, 60, 2)]
+    assert model.predict(da.concatenate(blocks), out=tmp_path / "numbers.parquet") == 60
+    assert calls.read_text() == "called\n"
+
+
 @pytest.mark.slow
 def test_a_small_table_is_fitted_with_folds_as_locally(three_workers: Client) -> None:
     frame = FRAME.iloc[:600]
