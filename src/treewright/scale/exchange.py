@@ -36,22 +36,22 @@ class Mailbox:
 
     def __init__(self) -> None:
         self.arrived = threading.Condition()
-        self.messages: dict[tuple[Any, ...], Any] = {}
+        self.messages: dict[tuple[Any, ...], np.ndarray] = {}
         self.stopped: set[str] = set()
 
-    def put(self, key: tuple[Any, ...], content: Any) -> None:
+    def put(self, key: tuple[Any, ...], content: np.ndarray) -> None:
         with self.arrived:
             if key[0] not in self.stopped:
                 self.messages[key] = content
                 self.arrived.notify_all()
 
-    def take(self, key: tuple[Any, ...], timeout: float) -> tuple[bool, Any]:
-        """Whether the message has arrived in time, and its content."""
+    def take(self, key: tuple[Any, ...], timeout: float) -> np.ndarray | None:
+        """The content of a message; None if it has not arrived in time."""
         with self.arrived:
             if key[0] not in self.stopped and key not in self.messages:
                 self.arrived.wait(timeout)
             self.check(key[0])
-            return (True, self.messages.pop(key)) if key in self.messages else (False, None)
+            return self.messages.pop(key, None)
 
     def check(self, fit: str) -> None:
         """Raise an error if a fit was stopped."""
@@ -69,7 +69,7 @@ class Mailbox:
 MAILBOX = Mailbox()
 
 
-async def receive(fit: str, step: int, sender: int, receiver: int, content: Any) -> str:
+async def receive(fit: str, step: int, sender: int, receiver: int, content: np.ndarray) -> str:
     """The handler of messages; it runs in the event loop of a worker."""
     MAILBOX.put((fit, step, sender, receiver), content)
     return "OK"
@@ -186,13 +186,15 @@ class WorkerExchange:
             self.neighbours[other].announce(self.step, places[id(array)], array.nbytes, descriptor)
 
     def _send(self, other: int, array: np.ndarray) -> None:
-        content = (array.dtype.str, array.shape, np.ascontiguousarray(array).tobytes())
-        message = {"fit": self.fit, "step": self.step, "sender": self.rank, "receiver": other, "content": content}
+        from distributed.protocol import to_serialize
+
+        content = np.array(array)  # the caller may change its array before the other member has read it
         if self.addresses[other] == self.worker.address:
             MAILBOX.put((self.fit, self.step, self.rank, other), content)
             return
-        rpc = self.worker.rpc(self.addresses[other])
-        call = getattr(rpc, OPERATION)(**message)
+        call = getattr(self.worker.rpc(self.addresses[other]), OPERATION)(
+            fit=self.fit, step=self.step, sender=self.rank, receiver=other, content=to_serialize(content)
+        )
         self.pending.append(asyncio.run_coroutine_threadsafe(call, self.worker.loop.asyncio_loop))
 
     def _take(self, other: int, own: np.ndarray) -> np.ndarray:
@@ -212,11 +214,7 @@ class WorkerExchange:
                 MAILBOX.check(self.fit)
             return found
         # The client ends the fit if another process is gone; until then, nothing arrives here.
-        is_there, content = MAILBOX.take((self.fit, self.step, other, self.rank), PATIENCE)
-        if not is_there:
-            return None
-        dtype, shape, data = content
-        return np.frombuffer(data, dtype).reshape(shape)
+        return MAILBOX.take((self.fit, self.step, other, self.rank), PATIENCE)
 
     def _check_sent(self) -> None:
         """Raise an error if a message could not be delivered."""
