@@ -161,6 +161,7 @@ class WorkerBooster(Booster):
         self.n_turns = -(-self.n_rows // TURN)
         n_entries = int(self.table.start[-1])
         self.shared = self.shared._replace(pool=np.empty((self.n_records, n_entries), np.int64))
+        self.lines = np.empty((0, 1 + n_entries), np.int64)
         self.orders = np.zeros((self.n_columns if self.all_histograms else 0, 257), np.int64)
         self.totals = np.empty((2, 256))
 
@@ -169,6 +170,12 @@ class WorkerBooster(Booster):
 
     def records_for(self, n_leaves: int) -> int:
         return MORE_RECORDS * n_leaves
+
+    def lines_for(self, n_leaves: int) -> np.ndarray:
+        """Lines for the counts and histograms of some leaves, always in the same memory: new memory costs time."""
+        if len(self.lines) < n_leaves:
+            self.lines = np.empty((n_leaves, self.lines.shape[1]), np.int64)
+        return self.lines[:n_leaves]
 
     def grow(
         self,
@@ -293,7 +300,7 @@ class WorkerTree:
         sums = local.leaves[leaves]
         fills_first = 2.0 * _hessian(sums[:, FIRST_SUM], local.layout) <= _hessian(sums[:, SUM], local.layout)
         middles = np.empty(len(leaves), np.int64)
-        filled = np.empty((len(leaves), 1 + shared.pool.shape[1]), np.int64)
+        filled = booster.lines_for(len(leaves))
         self.run(divide_leaves, booster.table, shared, local, leaves, fills_first, middles, filled)
         total = booster.exchange.add_up(filled)
         counts = total[:, 0]
