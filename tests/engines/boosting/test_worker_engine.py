@@ -160,10 +160,11 @@ class CountingExchange:
     """The only worker, which counts what it would send to each other one."""
 
     def __init__(self, is_quick: bool) -> None:
-        self.n_bytes, self.is_quick = 0, is_quick
+        self.n_bytes, self.n_exchanges, self.is_quick = 0, 0, is_quick
 
     def gather(self, array: np.ndarray) -> np.ndarray:
         self.n_bytes += array.nbytes
+        self.n_exchanges += 1
         return array.copy()
 
     def add_up(self, array: np.ndarray) -> np.ndarray:
@@ -174,7 +175,7 @@ class CountingExchange:
 
 
 @pytest.mark.parametrize(("is_quick", "most"), [(True, 1.1), (False, 1.7)])
-def test_the_bytes_of_a_tree_are_those_of_the_documented_formula(is_quick: bool, most: float) -> None:
+def test_the_exchanges_of_a_tree_are_those_of_the_documented_formula(is_quick: bool, most: float) -> None:
     table, gradients, hessians = table_and_gradients(1)
     recipe, exchange = BoostRecipe(), CountingExchange(is_quick)
     share = Share(exchange, 0, N_ROWS)
@@ -184,4 +185,6 @@ def test_the_bytes_of_a_tree_are_those_of_the_documented_formula(is_quick: bool,
     histogram = 8 * int((table.bins.n_codes + 1).sum())
     blocks = 48 * n_turns + 16 * n_leaves * n_turns
     n_histograms = (exchange.n_bytes - blocks) / histogram
+    levels = np.log2(n_leaves)
+    assert exchange.n_exchanges < 4 + (3 * levels if is_quick else 4 + levels)
     assert n_leaves <= n_histograms < most * n_leaves  # some leaves are divided in vain, and counts are sent, too
