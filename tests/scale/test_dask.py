@@ -216,6 +216,23 @@ def test_arrays_and_futures_are_tables_too(three_workers: Client) -> None:
     assert np.array_equal(other.predict(X), local.predict(X))
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_arrays_of_any_type_and_layout_are_encoded_as_locally(three_workers: Client, dtype: Any, order: str) -> None:
+    draws = np.random.default_rng(0)
+    X = np.asarray(100 * draws.normal(size=(21_000, 5)), dtype, order)  # type: ignore[call-overload]
+    y = X[:, 0] + 50 * draws.normal(size=len(X))
+    if X.dtype.kind == "f":
+        X[draws.random(X.shape) < 0.1] = np.nan
+        X[:, 3], X[:9_000, 4], X[5, 1], X[20_000, 1], X[7, 2] = np.nan, np.nan, np.inf, -np.inf, -0.0
+    for more in ({}, {"validation_fraction": 0.2, "n_iter_no_change": 2}):
+        options = {"n_estimators": 3, "random_state": 0, **more}
+        local = treewright.GradientBoostingRegressor(**options).fit(X, y)
+        parts = three_workers.scatter([X[:9_000], X[9_000:9_001], X[9_001:]], hash=False)
+        other = on_dask.GradientBoostingRegressor(**options).fit(parts, y)
+        assert digest_of(other.to_local()) == digest_of(local)
+
+
 def test_parquet_files_are_read_by_the_workers(three_workers: Client, tmp_path: Any) -> None:
     for number, (first, last) in enumerate(pairwise([0, 5_000, N_ROWS])):
         FRAME.iloc[first:last][[*FEATURES, "two"]].to_parquet(tmp_path / f"{number}.parquet")

@@ -58,7 +58,8 @@ def call_on_part(part: Any, names: tuple[str, ...], number: int, function: Calla
     absent = [name for name in names if name not in part.columns]
     if absent:
         raise ValueError(f"partition {number} lacks the column {absent[0]!r}; all partitions need the same columns")
-    return function(part[list(names)], *given)
+    # A selection of columns is a copy.
+    return function(part if list(part.columns) == list(names) else part[list(names)], *given)
 
 
 def columns_of_part(part: Any) -> tuple[str, ...]:

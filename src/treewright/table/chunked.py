@@ -160,7 +160,7 @@ class ChunkFacts:
     named: bool
     columns: tuple[Column, ...]
     was_number: tuple[bool, ...]  # whether a column is of numbers by itself, before its declared kind
-    is_empty: tuple[bool, ...]  # whether all values are missing
+    is_empty: tuple[bool, ...]  # whether all values are missing, so that the kind is not known
     picked: tuple[np.ndarray, ...]  # of each column the values of the sampled rows, then the least and the largest
     hashes: np.ndarray  # the sum of the hashes of the values of each column
 
@@ -187,17 +187,22 @@ def describe_chunk(frame: Any, kinds: Kinds, rows: np.ndarray, first_row: int) -
         was_number.append(coded[0].is_numeric)
         column, values = as_kind(coded, kind)
         whole[:, place] = values
-        empty.append(is_empty(values))
+        empty.append(is_empty(values) and not _is_matrix(source, kinds))
         read.append(column)
         picked.append(np.append(values[rows], [np.fmin.reduce(values), np.fmax.reduce(values)]))
     hashes = sums_of_dense(whole, first_row)
     return ChunkFacts(source.names, source.named, tuple(read), tuple(was_number), tuple(empty), tuple(picked), hashes)
 
 
+def _is_matrix(source: Source, kinds: Kinds) -> bool:
+    """Is this one array of numbers, all of whose columns are numeric, also those without any value?"""
+    return source.matrix is not None and Kind.CATEGORICAL not in kinds
+
+
 def _is_as_it_is(source: Source, kinds: Kinds) -> bool:
     """Is this one array of floats, which need not be copied?"""
     matrix = source.matrix
-    return matrix is not None and matrix.dtype in (np.float64, np.float32) and Kind.CATEGORICAL not in kinds
+    return matrix is not None and matrix.dtype in (np.float64, np.float32) and _is_matrix(source, kinds)
 
 
 def _describe_matrix(source: Source, rows: np.ndarray, first_row: int) -> ChunkFacts:
@@ -211,7 +216,7 @@ def _describe_matrix(source: Source, rows: np.ndarray, first_row: int) -> ChunkF
         source.named,
         tuple(Column(name, Kind.NUMERIC) for name in source.names),
         (True,) * len(source.names),
-        tuple(np.isnan(ends[0]).tolist()),
+        (False,) * len(source.names),
         tuple(np.ascontiguousarray(picked.T)),
         sums_of_dense(matrix, first_row),
     )
