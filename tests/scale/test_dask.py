@@ -191,11 +191,11 @@ def test_members_on_other_machines_exchange_by_messages(
 ) -> None:
     from treewright.scale import exchange
 
-    def knock(path: str, rank: int, patience: float) -> Any:
+    def connect_to(path: str, rank: int, patience: float) -> Any:
         return None if rank in apart else connect(path, rank, patience)
 
-    connect = exchange.knock
-    monkeypatch.setattr(exchange, "knock", knock)
+    connect = exchange.connect_to
+    monkeypatch.setattr(exchange, "connect_to", connect_to)
     local, other = fit_both(three_workers, "boosting of four classes", UNEVEN)
     assert digest_of(other.to_local()) == digest_of(local)
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from treewright.scale.shared_memory import Door, Neighbour, Outbox, knock
+from treewright.scale.shared_memory import Listener, LocalPeer, SendBuffer, connect_to
 
 # The name of the handler among those of Dask's workers.
 OPERATION = "treewright_exchange"
@@ -108,8 +108,8 @@ class WorkerExchange:
         self.step = 0
         self.sent_bytes = 0
         self.pending: list[Future[Any]] = []
-        self.outbox = Outbox()
-        self.neighbours: dict[int, Neighbour] = {}
+        self.buffer = SendBuffer()
+        self.local_peers: dict[int, LocalPeer] = {}
         self.is_quick = len(set(addresses)) == 1
 
     @property
@@ -120,25 +120,25 @@ class WorkerExchange:
         """Connect with the members in other processes of the same machine."""
         if len(set(self.addresses)) == 1:
             return
-        with Door(self.size) as door:
-            paths = self._exchange([np.frombuffer(door.path.encode(), np.uint8)] * self.size)
+        with Listener(self.size) as listener:
+            paths = self._exchange([np.frombuffer(listener.path.encode(), np.uint8)] * self.size)
             # A path leads nowhere if it is the one of another machine.
             before = [other for other in range(self.rank) if self.addresses[other] != self.worker.address]
-            tried = {other: knock(paths[other].tobytes().decode(), self.rank, PATIENCE) for other in before}
-            found = {other: neighbour for other, neighbour in tried.items() if neighbour is not None}
+            tried = {other: connect_to(paths[other].tobytes().decode(), self.rank, PATIENCE) for other in before}
+            found = {other: peer for other, peer in tried.items() if peer is not None}
             is_connected = np.zeros((1, self.size), bool)
             is_connected[0, list(found)] = True
             all_connected = self.gather(is_connected)
-            found |= door.accept(int(all_connected[:, self.rank].sum()), PATIENCE)
-        self.neighbours = found
+            found |= listener.accept(int(all_connected[:, self.rank].sum()), PATIENCE)
+        self.local_peers = found
         is_same = np.equal.outer(self.addresses, self.addresses)
         self.is_quick = bool((is_same | all_connected | all_connected.T).all())
 
     def close(self) -> None:
         """End the connections."""
-        for neighbour in self.neighbours.values():
-            neighbour.close()
-        self.outbox.close()
+        for peer in self.local_peers.values():
+            peer.close()
+        self.buffer.close()
 
     def gather(self, array: np.ndarray) -> np.ndarray:
         """The arrays of all members, one after the other."""
@@ -168,9 +168,9 @@ class WorkerExchange:
         """Send an array to each member; returns those that each has sent to this one, valid until the next exchange."""
         self.step += 1
         self.sent_bytes += sum(arrays[other].nbytes for other in self.others)
-        self._announce({other: arrays[other] for other in self.neighbours})
+        self._announce({other: arrays[other] for other in self.local_peers})
         for other in self.others:
-            if other not in self.neighbours:
+            if other not in self.local_peers:
                 self._send(other, arrays[other])
         own = arrays[self.rank]
         found = [own if other == self.rank else self._take(other, own) for other in range(self.size)]
@@ -181,9 +181,9 @@ class WorkerExchange:
         """Write the arrays for members in other processes of this machine."""
         if not arrays:
             return
-        places, descriptor = self.outbox.write(self.step, arrays.values())
+        places, descriptor = self.buffer.write(self.step, arrays.values())
         for other, array in arrays.items():
-            self.neighbours[other].announce(self.step, places[id(array)], array.nbytes, descriptor)
+            self.local_peers[other].announce(self.step, places[id(array)], array.nbytes, descriptor)
 
     def _send(self, other: int, array: np.ndarray) -> None:
         from distributed.protocol import to_serialize
@@ -207,9 +207,9 @@ class WorkerExchange:
 
     def _receive(self, other: int, own: np.ndarray) -> np.ndarray | None:
         """The array of another member; None if it has not arrived in time."""
-        neighbour = self.neighbours.get(other)
-        if neighbour is not None and not neighbour.is_gone:
-            found = neighbour.receive(self.step, own)
+        peer = self.local_peers.get(other)
+        if peer is not None and not peer.is_gone:
+            found = peer.receive(self.step, own)
             if found is None:
                 MAILBOX.check(self.fit)
             return found

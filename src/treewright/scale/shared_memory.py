@@ -12,14 +12,12 @@ import socket
 import struct
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Self
 
 import numpy as np
-
-# Python offers memory without a name and messages between processes that keep their boundaries on Linux only.
-IS_AVAILABLE = hasattr(os, "memfd_create") and hasattr(socket, "SOCK_SEQPACKET")
 
 # What a message contains: the step, and the first byte and the number of bytes of the array in the memory.
 HEADER = struct.Struct("<QQQ")
@@ -32,7 +30,19 @@ ALIGNMENT = 64
 LEAST_BYTES = 1 << 20
 
 
-class Outbox:
+@cache
+def is_available() -> bool:
+    """Does the system have memory without a name, and sockets that keep messages apart? Python has both on Linux."""
+    if not hasattr(os, "memfd_create") or not hasattr(socket, "SOCK_SEQPACKET"):
+        return False
+    try:
+        os.close(os.memfd_create("treewright"))
+    except OSError:
+        return False
+    return True
+
+
+class SendBuffer:
     """The memory that a process writes.
 
     The arrays of even and odd steps are in different halves. A process that sends its arrays of a step has read all
@@ -74,8 +84,8 @@ def _aligned(n_bytes: int) -> int:
     return -(-n_bytes // ALIGNMENT) * ALIGNMENT
 
 
-class Neighbour:
-    """The connection with another process of this machine, and its memory."""
+class LocalPeer:
+    """Another process of this machine: the connection with it, and its memory."""
 
     def __init__(self, connection: socket.socket, patience: float) -> None:
         connection.settimeout(patience)
@@ -119,18 +129,18 @@ class Neighbour:
         self.memory = None
 
 
-class Door:
-    """A socket in a directory that only this user can open, where other processes of the user connect."""
+class Listener:
+    """A socket to which other processes of this user connect, in a directory that only the user can open."""
 
     def __init__(self, n_others: int) -> None:
         self.directory: TemporaryDirectory[str] | None = None
         self.socket: socket.socket | None = None
         self.path = ""  # empty if the system has no such sockets
-        if not IS_AVAILABLE:
+        if not is_available():
             return
         with suppress(OSError):
             self.directory = TemporaryDirectory(prefix="treewright-")
-            path = str(Path(self.directory.name) / "door")
+            path = str(Path(self.directory.name) / "socket")
             self.socket = _new_socket()
             self.socket.bind(path)
             self.socket.listen(n_others)
@@ -145,19 +155,19 @@ class Door:
         if self.directory is not None:
             self.directory.cleanup()
 
-    def accept(self, n_others: int, patience: float) -> dict[int, Neighbour]:
-        """The connections of other members, which have been requested already, by the rank of the member."""
-        found: dict[int, Neighbour] = {}
+    def accept(self, n_others: int, patience: float) -> dict[int, LocalPeer]:
+        """The connections that other members have requested, by the rank of the member."""
+        found: dict[int, LocalPeer] = {}
         for _ in range(n_others):
             assert self.socket is not None
             connection, _ = self.socket.accept()
-            found[RANK.unpack(connection.recv(RANK.size))[0]] = Neighbour(connection, patience)
+            found[RANK.unpack(connection.recv(RANK.size))[0]] = LocalPeer(connection, patience)
         return found
 
 
-def knock(path: str, rank: int, patience: float) -> Neighbour | None:
-    """Request a connection with the process behind a door; None if it is not on this machine."""
-    if not IS_AVAILABLE or not path:
+def connect_to(path: str, rank: int, patience: float) -> LocalPeer | None:
+    """Request a connection with the process that listens at a path; None if it is not on this machine."""
+    if not is_available() or not path:
         return None
     connection = _new_socket()
     try:
@@ -166,7 +176,7 @@ def knock(path: str, rank: int, patience: float) -> Neighbour | None:
     except OSError:
         connection.close()
         return None
-    return Neighbour(connection, patience)
+    return LocalPeer(connection, patience)
 
 
 def _new_socket() -> socket.socket:
