@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import random
 import signal
 import subprocess
@@ -15,6 +16,7 @@ from importlib import import_module
 from itertools import pairwise
 from typing import Any
 
+import cloudpickle
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
@@ -173,6 +175,51 @@ def test_the_model_does_not_depend_on_the_number_of_workers(n_workers: int, thre
         for name in ("boosting with weights", "boosting with chosen rounds", "forest"):
             local, other = fit_both(client, name, tuple(range(2_500, N_ROWS, 2_500)))
             assert digest_of(other.to_local()) == digest_of(local)
+
+
+@pytest.mark.parametrize("name", ["forest", "forest with out-of-bag score", "extra trees"])
+def test_codes_that_do_not_fit_into_workers_are_stored_on_their_disks(
+    name: str, three_workers: Client, monkeypatch: Any
+) -> None:
+    from treewright.scale import storage, stored_codes
+
+    sizes = []
+
+    def reserve(self: Any, file: Any, n_bytes: int) -> None:
+        sizes.append(n_bytes)
+        return reserve_space(self, file, n_bytes)
+
+    reserve_space = storage.Storage.reserve
+    monkeypatch.setattr(storage.Storage, "reserve", reserve)
+    monkeypatch.setattr(storage, "LEAST_STORED_BYTES", 0)
+    monkeypatch.setattr(stored_codes, "SHARE_FOR_CODES", 0.0)
+    monkeypatch.setattr(stored_codes, "SHARE_IN_USE", 0.0)  # pages are released all the time
+    monkeypatch.setattr(stored_codes, "TIME_BETWEEN_CHECKS", 0.001)
+    local, other = fit_both(three_workers, name, UNEVEN)
+    assert digest_of(other.to_local()) == digest_of(local)
+    assert sizes == sizes[:1] * 6  # by column and by row, on each of three workers
+
+
+@pytest.mark.parametrize("name", ["forest", "boosting of four classes", "oblivious boosting of counts"])
+def test_data_that_workers_have_spilled_is_used(name: str, three_workers: Client, monkeypatch: Any) -> None:
+    from treewright.scale import cluster as module
+
+    monkeypatch.setattr(module, "grow_group", spilled(module.grow_group))
+    monkeypatch.setattr(module, "run_member", spilled(module.run_member))
+    local, other = fit_both(three_workers, name, UNEVEN)
+    assert digest_of(other.to_local()) == digest_of(local)
+
+
+def spilled(function: Any) -> Any:
+    """The function, called with arguments as Dask reads them from a disk: write-protected arrays, not aligned."""
+
+    def call(*arguments: Any) -> Any:
+        buffers: list[Any] = []
+        written = cloudpickle.dumps(arguments, protocol=5, buffer_callback=buffers.append)
+        read = [memoryview(b"?" + bytes(buffer))[1:] for buffer in buffers]
+        return function(*pickle.loads(written, buffers=read))
+
+    return call
 
 
 def test_many_members_add_up_parts(three_workers: Client) -> None:
