@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import random
 import signal
 import subprocess
@@ -15,6 +16,7 @@ from importlib import import_module
 from itertools import pairwise
 from typing import Any
 
+import cloudpickle
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
@@ -175,6 +177,51 @@ def test_the_model_does_not_depend_on_the_number_of_workers(n_workers: int, thre
             assert digest_of(other.to_local()) == digest_of(local)
 
 
+@pytest.mark.parametrize("name", ["forest", "forest with out-of-bag score", "extra trees"])
+def test_codes_that_do_not_fit_into_workers_are_stored_on_their_disks(
+    name: str, three_workers: Client, monkeypatch: Any
+) -> None:
+    from treewright.scale import storage, stored_codes
+
+    sizes = []
+
+    def reserve(self: Any, file: Any, n_bytes: int) -> None:
+        sizes.append(n_bytes)
+        return reserve_space(self, file, n_bytes)
+
+    reserve_space = storage.Storage.reserve
+    monkeypatch.setattr(storage.Storage, "reserve", reserve)
+    monkeypatch.setattr(storage, "LEAST_STORED_BYTES", 0)
+    monkeypatch.setattr(stored_codes, "SHARE_FOR_CODES", 0.0)
+    monkeypatch.setattr(stored_codes, "SHARE_IN_USE", 0.0)  # pages are released all the time
+    monkeypatch.setattr(stored_codes, "TIME_BETWEEN_CHECKS", 0.001)
+    local, other = fit_both(three_workers, name, UNEVEN)
+    assert digest_of(other.to_local()) == digest_of(local)
+    assert sizes == sizes[:1] * 6  # by column and by row, on each of three workers
+
+
+@pytest.mark.parametrize("name", ["forest", "boosting of four classes", "oblivious boosting of counts"])
+def test_data_that_workers_have_spilled_is_used(name: str, three_workers: Client, monkeypatch: Any) -> None:
+    from treewright.scale import cluster as module
+
+    monkeypatch.setattr(module, "grow_group", spilled(module.grow_group))
+    monkeypatch.setattr(module, "run_member", spilled(module.run_member))
+    local, other = fit_both(three_workers, name, UNEVEN)
+    assert digest_of(other.to_local()) == digest_of(local)
+
+
+def spilled(function: Any) -> Any:
+    """The function, called with arguments as Dask reads them from a disk: write-protected arrays, not aligned."""
+
+    def call(*arguments: Any) -> Any:
+        buffers: list[Any] = []
+        written = cloudpickle.dumps(arguments, protocol=5, buffer_callback=buffers.append)
+        read = [memoryview(b"?" + bytes(buffer))[1:] for buffer in buffers]
+        return function(*pickle.loads(written, buffers=read))
+
+    return call
+
+
 def test_many_members_add_up_parts(three_workers: Client) -> None:
     from treewright.scale import exchange
 
@@ -183,6 +230,21 @@ def test_many_members_add_up_parts(three_workers: Client) -> None:
         patch.setattr(exchange, "MOST_DIRECT", 1)
         local, other = fit_both(client, "boosting of two classes", (8_000,))
         assert digest_of(other.to_local()) == digest_of(local)
+
+
+@pytest.mark.parametrize("apart", [{0, 1, 2}, {2}])
+def test_members_on_other_machines_exchange_by_messages(
+    apart: set[int], three_workers: Client, monkeypatch: Any
+) -> None:
+    from treewright.scale import exchange
+
+    def connect_to(path: str, rank: int, patience: float) -> Any:
+        return None if rank in apart else connect(path, rank, patience)
+
+    connect = exchange.connect_to
+    monkeypatch.setattr(exchange, "connect_to", connect_to)
+    local, other = fit_both(three_workers, "boosting of four classes", UNEVEN)
+    assert digest_of(other.to_local()) == digest_of(local)
 
 
 def test_arrays_and_futures_are_tables_too(three_workers: Client) -> None:
@@ -199,6 +261,23 @@ def test_arrays_and_futures_are_tables_too(three_workers: Client) -> None:
     assert isinstance(predicted, da.Array)
     assert np.array_equal(predicted.compute(), local.predict(X))
     assert np.array_equal(other.predict(X), local.predict(X))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_arrays_of_any_type_and_layout_are_encoded_as_locally(three_workers: Client, dtype: Any, order: str) -> None:
+    draws = np.random.default_rng(0)
+    X = np.asarray(100 * draws.normal(size=(21_000, 5)), dtype, order)  # type: ignore[call-overload]
+    y = X[:, 0] + 50 * draws.normal(size=len(X))
+    if X.dtype.kind == "f":
+        X[draws.random(X.shape) < 0.1] = np.nan
+        X[:, 3], X[:9_000, 4], X[5, 1], X[20_000, 1], X[7, 2] = np.nan, np.nan, np.inf, -np.inf, -0.0
+    for more in ({}, {"validation_fraction": 0.2, "n_iter_no_change": 2}):
+        options = {"n_estimators": 3, "random_state": 0, **more}
+        local = treewright.GradientBoostingRegressor(**options).fit(X, y)
+        parts = three_workers.scatter([X[:9_000], X[9_000:9_001], X[9_001:]], hash=False)
+        other = on_dask.GradientBoostingRegressor(**options).fit(parts, y)
+        assert digest_of(other.to_local()) == digest_of(local)
 
 
 def test_parquet_files_are_read_by_the_workers(three_workers: Client, tmp_path: Any) -> None:
@@ -248,6 +327,24 @@ def test_predictions_of_a_dask_collection_are_written_to_a_file_in_the_order_of_
     model = on_dask.GradientBoostingRegressor(n_estimators=2, random_state=0).fit(draws, draws[:, 0])
     assert model.predict(da.from_array(draws, chunks=(7, 2)), out=tmp_path / "numbers.parquet") == 300
     assert np.array_equal(pd.read_parquet(tmp_path / "numbers.parquet")["prediction"], model.predict(draws))
+
+
+def test_what_partitions_have_in_common_is_computed_once_for_their_predictions(
+    three_workers: Client, tmp_path: Any
+) -> None:
+    calls = tmp_path / "calls"
+
+    def make() -> np.ndarray:
+        with calls.open("a") as file:
+            file.write("called\n")
+        return np.random.default_rng(0).normal(size=(60, 2))
+
+    model = on_dask.GradientBoostingRegressor(n_estimators=2, random_state=0).fit(make(), make()[:, 0])
+    calls.unlink()
+    whole = delayed(make, pure=True)()
+    blocks = [da.from_delayed(whole[first : first + 2], (2, 2), dtype=float) for first in range(0, 60, 2)]
+    assert model.predict(da.concatenate(blocks), out=tmp_path / "numbers.parquet") == 60
+    assert calls.read_text() == "called\n"
 
 
 @pytest.mark.slow

@@ -14,21 +14,18 @@ from treewright.runtime.forms import Run
 from treewright.runtime.kernels import entry, kernel
 from treewright.runtime.signatures import Bytes, Bytes2, Flags, Input, Reals, Reals2, Wholes
 from treewright.runtime.threads import run_parallel
-from treewright.table.chunked import MAX_SAMPLE, sample_of
+from treewright.table.chunked import MAX_SAMPLE, ROWS_FOR_ENDS, sample_of
 from treewright.table.column import Column
 
 # The code of a missing value in every column. The codes of a column are from 0 to 254 at most.
 MISSING_CODE = np.uint8(255)
 MAX_CODES = 255
 
-# Rows of a C-ordered table that are transposed at a time.
-ROWS_TURNED = 2048
+# Rows of a C-ordered table that are transposed at a time, by a call for all columns and by a call for each column.
+ROWS_TURNED, ROWS_TURNED_BY_COLUMN = 2048, 8192
 
 # Rows of the codes that are transposed at a time.
 ROWS_TRANSPOSED = 1 << 16
-
-# Rows whose extremes are computed together, while they are in the cache.
-ROWS_FOR_ENDS = 4096
 
 
 class Bins(NamedTuple):
@@ -189,8 +186,9 @@ def code_rows(run: Run, bins: Bins, values: np.ndarray, n_threads: int, *, by_co
         return code_by_row(run, bins, cuts, values, n_threads)
     n_rows, n_columns = values.shape
     codes = np.empty((n_columns, n_rows), np.uint8)
-    most = 1 << 14 if values.flags.f_contiguous else ROWS_TURNED
+    most = 1 << 14 if values.flags.f_contiguous else ROWS_TURNED_BY_COLUMN
     size = max(1024, min(most, -(-n_rows // max(n_threads, 1))))
+    write_codes = run(code_line)
 
     def code(first: int) -> None:
         last = min(first + size, n_rows)
@@ -199,7 +197,7 @@ def code_rows(run: Run, bins: Bins, values: np.ndarray, n_threads: int, *, by_co
         for column in range(n_columns):
             block = np.ascontiguousarray(taken[:, column], dtype=np.float64)
             own = cuts[column] if bins.is_number[column] else np.empty(0)
-            run(code_line)(block, own, int(bins.n_codes[column]), line)
+            write_codes(block, own, int(bins.n_codes[column]), line)
             codes[column, first:last] = line
 
     run_parallel(code, range(0, n_rows, size), n_threads)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import pickle
 import threading
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import partial
+from functools import partial, wraps
 from time import monotonic, sleep
 from typing import Any
 
@@ -17,6 +18,7 @@ from treewright.encoding.bins import BinnedTable, Bins
 from treewright.encoding.chunks import CodesElsewhere
 from treewright.engines.boosting.worker_engine import Share, edges_of_shares
 from treewright.scale.exchange import LostWorkerError, WorkerExchange, add_handler, check_wanted, stop_fit
+from treewright.scale.stored_codes import fits_into_workers, limited_memory, store_table
 from treewright.table.chunked import ChunkedTable, MakeCodes, split_rows
 
 NEEDS_DASK = "treewright.dask needs Dask; install it with pip install 'treewright[dask]'"
@@ -29,6 +31,9 @@ CHECKS_FOR_WORKERS = 150
 
 # How long the client waits for the result of a task that is finished, in seconds.
 TIME_FOR_RESULT = 60.0
+
+# Kernels read arrays in words of so many bytes.
+ALIGNMENT = 8
 
 # How often a fit begins again after workers were lost.
 MOST_ATTEMPTS = 20
@@ -52,11 +57,14 @@ NO_WORKERS = "the cluster has no workers; start some, or wait until they have jo
 def call_on_part(part: Any, names: tuple[str, ...], number: int, function: Callable[..., Any], *given: Any) -> Any:
     """Call a function with some columns of a partition; runs on a worker."""
     if isinstance(part, np.ndarray):
-        return function(np.ascontiguousarray(part[:, [int(name[1:]) for name in names]]), *given)
+        places = [int(name[1:]) for name in names]
+        is_whole = places == list(range(part.shape[1]))
+        return function(part if is_whole else np.ascontiguousarray(part[:, places]), *given)
     absent = [name for name in names if name not in part.columns]
     if absent:
         raise ValueError(f"partition {number} lacks the column {absent[0]!r}; all partitions need the same columns")
-    return function(part[list(names)], *given)
+    # A selection of columns is a copy.
+    return function(part if list(part.columns) == list(names) else part[list(names)], *given)
 
 
 def columns_of_part(part: Any) -> tuple[str, ...]:
@@ -207,8 +215,21 @@ class DaskCodes(CodesElsewhere):
         groups = [trees[first : first + size] for first in range(0, len(trees), size)]
 
         def start(places: Sequence[int], sent: Any) -> list[Any]:
-            table = client.submit(join_table, bins, parts, rows, pure=False)
-            return [client.submit(grow_group, sent, table, groups[place], pure=False) for place in places]
+            if fits_into_workers(client, self.size):
+                table = client.submit(join_table, bins, parts, rows, pure=False)
+                return [client.submit(grow_group, sent, table, groups[place], pure=False) for place in places]
+            # Each worker has files of its own, and keeps the groups that it was given.
+            threads = [address for address, n_threads in threads_of(client).items() for _ in range(n_threads)]
+            keys = [part.key for part in parts]
+            tables = {
+                address: client.submit(store_table, bins, keys, rows, self.shape[1], **only_on(address))
+                for address in threads
+            }
+            addresses = [threads[place % len(threads)] for place in places]
+            return [
+                client.submit(grow_group, sent, tables[address], groups[place], **only_on(address))
+                for place, address in zip(places, addresses, strict=True)
+            ]
 
         def count(place: int) -> None:
             tick(len(groups[place]))
@@ -235,15 +256,57 @@ class DaskCodes(CodesElsewhere):
         raise RuntimeError(GIVEN_UP)
 
 
+def on_usable_arrays(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of a worker whose arguments get new arrays in place of those that Dask has read from a disk.
+
+    These are write-protected and begin at any byte, which kernels refuse.
+    """
+
+    @wraps(function)
+    def call(*arguments: Any) -> Any:
+        return function(*map(with_usable_arrays, arguments))
+
+    return call
+
+
+def with_usable_arrays(argument: Any) -> Any:
+    """The same value, or a copy if kernels do not take its arrays."""
+    import cloudpickle
+
+    buffers: list[pickle.PickleBuffer] = []
+    try:
+        cloudpickle.dumps(argument, protocol=5, buffer_callback=buffers.append)
+    except (TypeError, pickle.PicklingError):
+        return argument  # of a client in this process, so it has never been on a disk
+    if all(map(is_usable, buffers)):
+        return argument
+    # With its arrays in buffers of their own, they would be write-protected again.
+    return pickle.loads(cloudpickle.dumps(argument, protocol=4))
+
+
+def is_usable(buffer: pickle.PickleBuffer) -> bool:
+    """Whether kernels take an array in this memory."""
+    raw = buffer.raw()
+    return not raw.readonly and np.frombuffer(raw, np.uint8).ctypes.data % ALIGNMENT == 0
+
+
+def only_on(address: str) -> dict[str, Any]:
+    """The options of a task that one worker must run."""
+    return {"workers": [address], "allow_other_workers": False, "pure": False}
+
+
+@on_usable_arrays
 def grow_group(grow: Callable[..., Any], table: BinnedTable, trees: Sequence[int]) -> Any:
     """Grow some trees; runs on a worker."""
     from distributed import get_worker
 
     worker: Any = get_worker()
     task = worker.get_current_task()
-    return grow(table, trees, lambda n_trees: check_wanted(worker, task))
+    with limited_memory(table):
+        return grow(table, trees, lambda n_trees: check_wanted(worker, task))
 
 
+@on_usable_arrays
 def run_alone(function: Callable[..., Any], codes: np.ndarray, topic: str) -> Any:
     """Call a function with all codes; runs on a worker."""
     return function(codes, Reporter(topic))
@@ -398,7 +461,7 @@ class Gang:
         client, n_rows = self.client, len(self.rows)
         work = client.scatter(self.boost, broadcast=True, hash=False)
         self.kept = [work]  # data is removed from the workers when the client forgets it
-        here = [{"workers": [address], "allow_other_workers": False, "pure": False} for address in self.addresses]
+        here = [only_on(address) for address in self.addresses]
         codes, rows = [], []
         for rank, address in enumerate(self.addresses):
             first, last = self.edges[rank], self.edges[rank + 1]
@@ -454,6 +517,7 @@ def raise_other_errors(failed: Sequence[Any]) -> None:
             raise error
 
 
+@on_usable_arrays
 def run_member(
     boost: Callable[..., Any], rows: Any, codes: np.ndarray, member: tuple[str, int, list[str], int, int]
 ) -> Any:
@@ -462,10 +526,13 @@ def run_member(
     exchange = WorkerExchange(fit, rank, addresses)
     rows = rows.between(0, codes.shape[1], codes, Share(exchange, first, n_rows))
     try:
+        exchange.connect()
         found = boost(rows, rank == 0, Reporter(fit) if rank == 0 else _no_report)
     except BaseException:
         stop_fit(fit)  # messages that have arrived are not needed any more
         raise
+    finally:
+        exchange.close()
     return found if rank == 0 else None
 
 

@@ -14,15 +14,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from treewright.estimators.chunks import names_of_predictions, write_predictions
-from treewright.scale.cluster import NEEDS_DASK, DaskTable, concatenate, gather, threads_of
+from treewright.scale.cluster import NEEDS_DASK, DaskTable, concatenate, gather
 from treewright.scale.scan import find_files
 from treewright.table.readers.arrow import is_index_of_pandas
 
 # Rows of a partition of a local table that is sent to a cluster.
 ROWS_OF_PARTITION = 100_000
-
-# Partitions for each thread of a cluster whose predictions may wait to be written.
-PARTS_AHEAD = 2
 
 
 @contextmanager
@@ -175,15 +172,16 @@ class OfClasses(OnCluster):
 
 
 def computed_parts(client: Any, lazy: Any) -> Iterator[Any]:
-    """The parts of a lazy collection that have rows, in order; few of them are computed before they are needed."""
-    most = PARTS_AHEAD * sum(threads_of(client).values())
-    futures: deque[Any] = deque()
-    for part in np.ravel(lazy.to_delayed()):
-        futures.append(client.compute(part))
-        if len(futures) > most:
-            yield from (each for each in gather(client, [futures.popleft()]) if len(each))
+    """The parts of a lazy collection that have rows, in order.
+
+    They are computed together, because they may need the same results of other tasks. The cluster keeps them until it
+    is their turn: predictions are small beside the table.
+    """
+    futures = deque(client.compute(list(np.ravel(lazy.to_delayed()))))
     while futures:
-        yield from (each for each in gather(client, [futures.popleft()]) if len(each))
+        part = gather(client, [futures.popleft()])[0]
+        if len(part):
+            yield part
 
 
 def _compute(value: Any) -> Any:

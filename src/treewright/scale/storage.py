@@ -25,6 +25,7 @@ class Storage:
     """A directory for temporary files; None for that of the system."""
 
     directory: str | None = None
+    advice: str = "name another directory with directory=..."  # if its disk is full
 
     def __post_init__(self) -> None:
         if self.directory is not None and not os.path.isdir(self.directory):
@@ -62,8 +63,7 @@ class Storage:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             return OSError(f"{self.place} cannot be written: {error.strerror or error}")
         return OSError(
-            f"the disk of {self.place} has no room for {n_bytes / 1e9:.2f} GB of temporary data; "
-            "name another directory with directory=..."
+            f"the disk of {self.place} has no room for {n_bytes / 1e9:.2f} GB of temporary data; {self.advice}"
         )
 
     @property

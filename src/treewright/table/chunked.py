@@ -21,10 +21,13 @@ from treewright.table.column import Column, Kind, Unit
 from treewright.table.convert import as_kind, match
 from treewright.table.frame import ColumnList, Table, column_of_nothing, declared_kinds, is_empty
 from treewright.table.hashes import sums_of_dense
-from treewright.table.source import open_source
+from treewright.table.source import Source, open_source
 
 # The size of the sample that determines the bins of a larger table. A bin then has about 200 rows of it.
 MAX_SAMPLE = 50_000
+
+# Rows whose extremes are computed together, while they are in the cache.
+ROWS_FOR_ENDS = 4096
 
 Kinds = tuple[Kind | None, ...]
 """The kind that the user declares for each column, None where the type decides."""
@@ -157,7 +160,7 @@ class ChunkFacts:
     named: bool
     columns: tuple[Column, ...]
     was_number: tuple[bool, ...]  # whether a column is of numbers by itself, before its declared kind
-    is_empty: tuple[bool, ...]  # whether all values are missing
+    is_empty: tuple[bool, ...]  # whether all values are missing, so that the kind is not known
     picked: tuple[np.ndarray, ...]  # of each column the values of the sampled rows, then the least and the largest
     hashes: np.ndarray  # the sum of the hashes of the values of each column
 
@@ -175,6 +178,8 @@ def describe_chunk(frame: Any, kinds: Kinds, rows: np.ndarray, first_row: int) -
     if not len(frame):
         return None
     source = open_source(frame)
+    if _is_as_it_is(source, kinds):
+        return _describe_matrix(source, rows, first_row)
     read, was_number, empty, picked = [], [], [], []
     whole = np.empty((source.n_rows, len(kinds)), order="F")
     for place, kind in enumerate(kinds):
@@ -182,18 +187,52 @@ def describe_chunk(frame: Any, kinds: Kinds, rows: np.ndarray, first_row: int) -
         was_number.append(coded[0].is_numeric)
         column, values = as_kind(coded, kind)
         whole[:, place] = values
-        empty.append(is_empty(values))
+        empty.append(is_empty(values) and not _is_matrix(source, kinds))
         read.append(column)
         picked.append(np.append(values[rows], [np.fmin.reduce(values), np.fmax.reduce(values)]))
     hashes = sums_of_dense(whole, first_row)
     return ChunkFacts(source.names, source.named, tuple(read), tuple(was_number), tuple(empty), tuple(picked), hashes)
 
 
+def _is_matrix(source: Source, kinds: Kinds) -> bool:
+    """Is this one array of numbers, all of whose columns are numeric, also those without any value?"""
+    return source.matrix is not None and Kind.CATEGORICAL not in kinds
+
+
+def _is_as_it_is(source: Source, kinds: Kinds) -> bool:
+    """Is this one array of floats, which need not be copied?"""
+    matrix = source.matrix
+    return matrix is not None and matrix.dtype in (np.float64, np.float32) and _is_matrix(source, kinds)
+
+
+def _describe_matrix(source: Source, rows: np.ndarray, first_row: int) -> ChunkFacts:
+    """Describe a chunk that is one array of floats."""
+    matrix: Any = source.matrix
+    blocks = [matrix[first : first + ROWS_FOR_ENDS] for first in range(0, len(matrix), ROWS_FOR_ENDS)]
+    ends = [reduce(np.stack([reduce(block) for block in blocks])) for reduce in (np.fmin.reduce, np.fmax.reduce)]
+    picked = np.concatenate([matrix[rows], ends]).astype(np.float64)
+    return ChunkFacts(
+        source.names,
+        source.named,
+        tuple(Column(name, Kind.NUMERIC) for name in source.names),
+        (True,) * len(source.names),
+        (False,) * len(source.names),
+        tuple(np.ascontiguousarray(picked.T)),
+        sums_of_dense(matrix, first_row),
+    )
+
+
 def read_chunk(frame: Any, columns: tuple[Column, ...], kinds: Kinds) -> np.ndarray:
-    """Read a chunk in terms of the columns of the whole table, column after column in memory."""
+    """Read a chunk in terms of the columns of the whole table.
+
+    The values are column after column in memory. An array of floats keeps its layout and precision, and may be that of
+    the user.
+    """
     if not len(frame):
         return np.empty((0, len(columns)), order="F")
     source = open_source(frame)
+    if source.matrix is not None and _is_as_it_is(source, kinds):
+        return source.matrix
     values = np.empty((source.n_rows, len(columns)), order="F")
     for place, (column, kind) in enumerate(zip(columns, kinds, strict=True)):
         values[:, place] = in_terms_of(column, as_kind(source.read(place, kind), kind))
@@ -310,7 +349,7 @@ class ChunkedValues:
         return self.shape[0]
 
     def map(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> Iterator[Any]:
-        """Call a function with the values of each chunk, `float64[row, column]`, and its entry of each argument."""
+        """Call a function with the values of each chunk, [row, column], and its entry of each argument."""
         return iter(self.table.map_chunks(_call_with_values, *self._calls(function, arguments)))
 
     def store(self, n_columns: int, function: Callable[..., Any], *arguments: Sequence[Any], make: MakeCodes) -> Any:
@@ -416,6 +455,8 @@ def _call_with_values(
     values = read_chunk(frame, columns, kinds)
     if rows is not None:
         values = np.asfortranarray(values[rows])
+    if replaced:
+        values = np.array(values, dtype=np.float64, order="F")
     for place, column in replaced.items():
         values[:, place] = column
     return function(values, *arguments)

@@ -20,8 +20,9 @@ from treewright.table.column import Column, Kind
 class ThreadExchange:
     """Workers that are threads of this process."""
 
-    def __init__(self, n_workers: int) -> None:
+    def __init__(self, n_workers: int, is_quick: bool) -> None:
         self.barrier, self.values = threading.Barrier(n_workers), [None] * n_workers
+        self.is_quick = is_quick
 
     def of(self, rank: int) -> Any:
         return OfRank(self, rank)
@@ -30,6 +31,7 @@ class ThreadExchange:
 class OfRank:
     def __init__(self, all_ranks: ThreadExchange, rank: int) -> None:
         self.all_ranks, self.rank = all_ranks, rank
+        self.is_quick = all_ranks.is_quick
 
     def _all(self, value: Any) -> list[Any]:
         self.all_ranks.values[self.rank] = value.copy() if isinstance(value, np.ndarray) else value
@@ -69,7 +71,7 @@ def table_and_gradients(n_outputs: int) -> Any:
 def grow_together(
     n_workers: int, table: Any, gradients: Any, hessians: Any, recipe: Any, rows: Any, **more: Any
 ) -> Any:
-    edges, exchange = edges_of_shares(N_ROWS, n_workers), ThreadExchange(n_workers)
+    edges, exchange = edges_of_shares(N_ROWS, n_workers), ThreadExchange(n_workers, more.pop("is_quick", False))
     monotonic, groups = more.pop("monotonic_cst", None), more.pop("groups", None)
 
     def work(rank: int) -> Any:
@@ -115,6 +117,7 @@ OPTIONS = [
     (1, "plain"),
     (2, "plain"),
     (3, "plain"),
+    (2, "quick exchange"),
     (2, "sample"),
     (2, "equal hessians"),
     (2, "constraints"),
@@ -144,6 +147,7 @@ def test_workers_grow_the_tree_of_one_process(name: str, n_workers: int, options
     expected_scores = np.zeros_like(gradients)
     scores = expected_scores if rows is None else None
     expected = booster.grow(gradients, hessians, recipe, rows=rows, scores=scores, **more)
+    built["is_quick"] = options == "quick exchange"
     found = grow_together(n_workers, table, gradients, hessians, recipe, rows, **more, **built)
     for trees, _ in found:
         for one, other in zip(expected, trees, strict=True):
@@ -155,11 +159,12 @@ def test_workers_grow_the_tree_of_one_process(name: str, n_workers: int, options
 class CountingExchange:
     """The only worker, which counts what it would send to each other one."""
 
-    def __init__(self) -> None:
-        self.n_bytes = 0
+    def __init__(self, is_quick: bool) -> None:
+        self.n_bytes, self.n_exchanges, self.is_quick = 0, 0, is_quick
 
     def gather(self, array: np.ndarray) -> np.ndarray:
         self.n_bytes += array.nbytes
+        self.n_exchanges += 1
         return array.copy()
 
     def add_up(self, array: np.ndarray) -> np.ndarray:
@@ -169,9 +174,10 @@ class CountingExchange:
         return value
 
 
-def test_the_bytes_of_a_tree_are_those_of_the_documented_formula() -> None:
+@pytest.mark.parametrize(("is_quick", "most"), [(True, 1.1), (False, 1.7)])
+def test_the_exchanges_of_a_tree_are_those_of_the_documented_formula(is_quick: bool, most: float) -> None:
     table, gradients, hessians = table_and_gradients(1)
-    recipe, exchange = BoostRecipe(), CountingExchange()
+    recipe, exchange = BoostRecipe(), CountingExchange(is_quick)
     share = Share(exchange, 0, N_ROWS)
     booster = WorkerBooster(choose_compiled_form(), table.codes, table.bins, share=share, recipe=recipe)
     booster.grow(gradients, hessians, recipe, seeds=np.array([5], np.uint64))
@@ -179,4 +185,6 @@ def test_the_bytes_of_a_tree_are_those_of_the_documented_formula() -> None:
     histogram = 8 * int((table.bins.n_codes + 1).sum())
     blocks = 48 * n_turns + 16 * n_leaves * n_turns
     n_histograms = (exchange.n_bytes - blocks) / histogram
-    assert n_leaves <= n_histograms < 1.7 * n_leaves  # some leaves are divided in vain, and counts are sent, too
+    levels = np.log2(n_leaves)
+    assert exchange.n_exchanges < 4 + (3 * levels if is_quick else 4 + levels)
+    assert n_leaves <= n_histograms < most * n_leaves  # some leaves are divided in vain, and counts are sent, too

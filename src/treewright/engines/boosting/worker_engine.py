@@ -50,8 +50,9 @@ from treewright.engines.packed.trees import GrownTrees
 from treewright.runtime.draws import GOLDEN
 from treewright.runtime.forms import Run
 
-# The share of the splits that a tree may still have, of which leaves are divided before their turn.
-DIVIDED_EARLY = 0.75
+# The share of the splits that a tree may still have, of which leaves are divided before their turn: where an exchange
+# takes longer than dividing a leaf in vain, and where it takes less time.
+DIVIDED_EARLY, DIVIDED_EARLY_IF_QUICK = 0.75, 0.2
 
 # Leaves beyond those of the tree that may be divided in vain, relative to its number of leaves.
 MORE_RECORDS = 2
@@ -60,11 +61,13 @@ MORE_RECORDS = 2
 class Exchange(Protocol):
     """How the workers of a fit exchange arrays; each call is made by all of them in the same order."""
 
+    is_quick: bool  # whether an exchange takes less time than dividing a leaf; all workers have the same value
+
     def gather(self, array: np.ndarray) -> np.ndarray:
         """The arrays of all workers, one after the other in the order of their rows."""
 
     def add_up(self, array: np.ndarray) -> np.ndarray:
-        """The sum of the arrays of all workers, which are whole numbers."""
+        """The sum of the arrays of all workers, which are whole numbers; the array may be overwritten."""
 
     def from_first(self, value: Any) -> Any:
         """The value of the first worker."""
@@ -158,6 +161,7 @@ class WorkerBooster(Booster):
         self.n_turns = -(-self.n_rows // TURN)
         n_entries = int(self.table.start[-1])
         self.shared = self.shared._replace(pool=np.empty((self.n_records, n_entries), np.int64))
+        self.lines = np.empty((0, 1 + n_entries), np.int64)
         self.orders = np.zeros((self.n_columns if self.all_histograms else 0, 257), np.int64)
         self.totals = np.empty((2, 256))
 
@@ -166,6 +170,12 @@ class WorkerBooster(Booster):
 
     def records_for(self, n_leaves: int) -> int:
         return MORE_RECORDS * n_leaves
+
+    def lines_for(self, n_leaves: int) -> np.ndarray:
+        """Lines for the counts and histograms of some leaves, always in the same memory: new memory costs time."""
+        if len(self.lines) < n_leaves:
+            self.lines = np.empty((n_leaves, self.lines.shape[1]), np.int64)
+        return self.lines[:n_leaves]
 
     def grow(
         self,
@@ -216,10 +226,9 @@ class WorkerTree:
         # The random bits of a row depend on its number in the whole table.
         with np.errstate(over="ignore"):
             own_seed = self.seed + GOLDEN * np.uint64(booster.share.first_row)
-        histogram = np.zeros(shared.pool.shape[1], np.int64)
-        given = (booster.table, shared, local, self.settings, LAYOUTS, own_seed, sums, histogram)
-        self.run(round_rows_apart, *given)
-        total = booster.exchange.add_up(np.concatenate([shared.roots[0, 0], histogram]))
+        filled = np.empty(2 + shared.pool.shape[1], np.int64)
+        self.run(round_rows_apart, booster.table, shared, local, self.settings, LAYOUTS, own_seed, sums, filled)
+        total = booster.exchange.add_up(filled)
         shared.roots[0, 0], shared.pool[0] = total[:2], total[2:]
         self.run(begin_tree, booster.table, shared, local, booster.orders)
 
@@ -251,7 +260,8 @@ class WorkerTree:
         found: list[Candidate] = []
         # The columns of a node may be drawn by its number, which is known only when it is its turn.
         one_by_one = self.settings.node_share < 1.0
-        most = 1 if one_by_one else max(1, round(DIVIDED_EARLY * n_left))
+        early = DIVIDED_EARLY_IF_QUICK if self.booster.exchange.is_quick else DIVIDED_EARLY
+        most = 1 if one_by_one else max(1, round(early * n_left))
         # Records are reserved for all splits that the tree may still have.
         most = min(most, 1 + max(self.booster.n_records - self.n_records - n_left, 0))
         for _ in range(n_left):
@@ -290,30 +300,15 @@ class WorkerTree:
         sums = local.leaves[leaves]
         fills_first = 2.0 * _hessian(sums[:, FIRST_SUM], local.layout) <= _hessian(sums[:, SUM], local.layout)
         middles = np.empty(len(leaves), np.int64)
-        # The counts of the first sides are exchanged in front of the histograms.
-        filled = np.zeros((len(leaves), 1 + shared.pool.shape[1]), np.int64)
-        histograms = np.zeros((len(leaves), shared.pool.shape[1]), np.int64)
-        self.run(divide_leaves, booster.table, shared, local, leaves, fills_first, middles, histograms)
-        filled[:, 0], filled[:, 1:] = middles - sums[:, LO], histograms
+        filled = booster.lines_for(len(leaves))
+        self.run(divide_leaves, booster.table, shared, local, leaves, fills_first, middles, filled)
         total = booster.exchange.add_up(filled)
-        counts = np.ascontiguousarray(total[:, 0])
+        counts = total[:, 0]
         is_large = np.minimum(counts, sums[:, N_ROWS] - counts) >= self.settings.min_rows
         seconds = np.where(is_large, self.n_records + np.cumsum(is_large) - 1, -1)
         nodes = node + 2 * (np.cumsum(is_large) - 1)
-        self.run(
-            add_leaves,
-            booster.table,
-            shared,
-            local,
-            self.settings,
-            leaves,
-            seconds,
-            nodes,
-            counts,
-            fills_first,
-            middles,
-            np.ascontiguousarray(total[:, 1:]),
-        )
+        given = (leaves, seconds, nodes, fills_first, middles, total)
+        self.run(add_leaves, booster.table, shared, local, self.settings, *given)
         self.n_records += int(is_large.sum())
         return [int(second) for second in seconds]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from treewright.engines.bits import NO, ZERO
+from treewright.engines.bits import NO, ONE, ZERO
 from treewright.engines.boosting.loop import (
     add_children,
     begin_root,
@@ -22,7 +22,7 @@ from treewright.engines.boosting.loop import (
     take_best,
 )
 from treewright.engines.boosting.oblivious import choose_test, order_all
-from treewright.engines.boosting.rounding import clear_lines, clear_turns, measure_turns, round_on_scale
+from treewright.engines.boosting.rounding import clear_lines, clear_turns, copy_line, measure_turns, round_on_scale
 from treewright.engines.boosting.search import (
     COLUMN,
     CUT,
@@ -68,22 +68,29 @@ def round_rows_apart(
     layouts: Input[Wholes2],
     seed: Word,
     sums: Input[Reals3],
-    histogram: Wholes,
+    filled: Wholes,
 ) -> None:
-    """Round the gradients on the scale of the blocks of all workers, and fill the histogram of the worker's rows."""
+    """Round the gradients on the scale of the blocks of all workers, and fill the histogram of the worker's rows.
+
+    `filled` is the sum and the number of the rows, and then the histogram.
+    """
     clear_lines(shared.histograms[0, 0])
     round_on_scale(shared, local, settings, layouts, ZERO, seed, sums, ZERO)
     fill_given_histogram(table, shared, local, local.given, ZERO, len(local.given), ZERO)
-    take_histogram(table, shared, histogram)
+    copy_line(shared.roots[0, 0], filled[:2])
+    take_histogram(table, shared, filled[2:])
 
 
 @kernel
 def take_histogram(table, shared, histogram):
-    """Move the histograms of all columns that the tree may use into one line, and clear them."""
+    """Move the histograms of all columns that the tree may use into one line, and clear them; the others are zero."""
     for column in range(len(table.n_codes)):
+        line = histogram[table.start[column] : table.start[column + 1]]
         if shared.allowed[column]:
-            line = histogram[table.start[column] : table.start[column + 1]]
             merge_histograms(shared.histograms[0], column, table.n_codes[column], line, line, NO)
+            continue
+        for code in range(np.uint64(len(line))):
+            line[code] = 0
 
 
 @entry
@@ -102,9 +109,12 @@ def divide_leaves(
     leaves: Input[Wholes],
     fills_first: Input[Flags],
     middles: Wholes,
-    histograms: Wholes2,
+    filled: Wholes2,
 ) -> None:
-    """Partition the worker's rows of some leaves, and fill the histogram of one child of each."""
+    """Partition the worker's rows of some leaves, and fill the histogram of one child of each.
+
+    A line of `filled` is the number of rows of the first child, and then the histogram.
+    """
     for k in range(len(leaves)):
         leaf = leaves[k]
         lo, hi = local.leaves[leaf, LO], local.leaves[leaf, HI]
@@ -114,7 +124,8 @@ def divide_leaves(
             fill_given_histogram(table, shared, local, local.rows, lo, middle, ZERO)
         else:
             fill_given_histogram(table, shared, local, local.rows, middle, hi, ZERO)
-        take_histogram(table, shared, histograms[k])
+        filled[k, 0] = middle - lo
+        take_histogram(table, shared, filled[k, 1:])
 
 
 @entry
@@ -126,14 +137,13 @@ def add_leaves(
     leaves: Input[Wholes],
     seconds: Input[Wholes],
     nodes: Input[Wholes],
-    counts: Input[Wholes],
     fills_first: Input[Flags],
     middles: Input[Wholes],
-    histograms: Input[Wholes2],
+    filled: Input[Wholes2],
 ) -> None:
-    """Add the children of some leaves, after counts and histograms have been added up; the slot of a leaf is its own.
+    """Add the children of some leaves, after the lines of `divide_leaves` have been added up.
 
-    A leaf whose second child is -1 remains as it was, because a child is too small.
+    The slot of a leaf is its own. A leaf whose second child is -1 remains as it was, because a child is too small.
     """
     for k in range(len(leaves)):
         leaf, second = leaves[k], seconds[k]
@@ -141,14 +151,14 @@ def add_leaves(
             lo, hi = local.leaves[leaf, LO], local.leaves[leaf, HI]
             undo_partition(local.rows, lo, middles[k], hi, local.spare)
             continue
-        add_children(table, local, settings, leaf, second, middles[k], counts[k], nodes[k], len(shared.pool))
+        add_children(table, local, settings, leaf, second, middles[k], filled[k, 0], nodes[k], len(shared.pool))
         local.leaves[leaf, SLOT], local.leaves[second, SLOT] = leaf, second
         parent, other = shared.pool[leaf], shared.pool[second]
         for at in range(np.uint64(len(parent))):
-            filled = histograms[k, at]
-            rest = parent[at] - filled
-            parent[at] = filled if fills_first[k] else rest
-            other[at] = rest if fills_first[k] else filled
+            one = filled[k, at + ONE]
+            rest = parent[at] - one
+            parent[at] = one if fills_first[k] else rest
+            other[at] = rest if fills_first[k] else one
 
 
 @entry
