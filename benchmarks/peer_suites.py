@@ -154,7 +154,8 @@ def run(suite: str) -> dict[str, list[list[str]]]:
         command = [sys.executable, "-m", "pytest", "-q", "-p", "peer_suites", "-p", "no:cacheprovider", "--tb=short"]
         subprocess.run(
             [*command, "--no-header", "-W", "ignore", "--rootdir", folder, "--pyargs", SUITES[suite]],
-            env={**os.environ, "PYTHONPATH": paths, RESULTS: str(results)},
+            # Threads of BLAS that wait for each other on a busy machine take longer than the work.
+            env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": paths, RESULTS: str(results)},
             cwd=folder,
             stdout=subprocess.DEVNULL,
             check=False,
