@@ -62,7 +62,7 @@ def side_impurity(sums, side, n_classes, mean, criterion, scratch):
 def node_impurity(node, sums, target, missing_to):
     """Compute the weighted impurity of both sides of a node, and whether the missing values are on the left.
 
-    With the better side, they go to the heavier one if both are equally good, and to the left if both have the same
+    With the better side, they go to the heavier one if both are equally good, and to the right if both have the same
     weight.
     """
     left, known, missing, sides, scratch = sums
@@ -72,7 +72,7 @@ def node_impurity(node, sums, target, missing_to):
         left_weight += left[node, k]
         right_weight += known[node, k] - left[node, k]
         missing_weight += missing[node, k]
-    heavier = left_weight >= right_weight
+    heavier = left_weight > right_weight
     best, best_left = np.inf, heavier
     for turn in range(2 if missing_to == BETTER_SIDE and missing_weight > 0.0 else 1):
         to_left = heavier if turn == 0 else not heavier
@@ -322,7 +322,7 @@ def best_cut(run: Run, data: Data, entries: Entries, level: Level, recipe: Recip
         impurities, before = rate_cuts(run, data, entries, level, recipe, groups, column, SECOND_SIDE)
         weights = _weights_of_rows(data, entries)[rows_of(data.keys[column])]
         passed = np.cumsum(np.add.reduceat(weights[: groups.starts[-1]], groups.starts[:-1]))
-        heavier_first = 2.0 * passed >= passed[-1]
+        heavier_first = 2.0 * passed > passed[-1]
         to_second = np.where(np.abs(with_first - impurities) <= tie, ~heavier_first, impurities < with_first)
         to_second[-1] = True
         impurities, missing_to = np.where(to_second, impurities, with_first), to_second.astype(np.int64)

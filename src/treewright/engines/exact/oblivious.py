@@ -127,7 +127,7 @@ def _side_of_rows(data: Data, split: LevelSplit, codes: np.ndarray) -> np.ndarra
 
 def _heavier_side(data: Data, side: np.ndarray) -> int:
     weight = np.bincount(side, data.weights, minlength=2)
-    return int(weight[1] > weight[0])
+    return int(weight[1] >= weight[0])
 
 
 def _sums_by_side(data: Data, entries: Entries, level: Level, side: np.ndarray, criterion: int) -> np.ndarray:
@@ -147,7 +147,7 @@ def _better_sides(data: Data, entries: Entries, level: Level, side: np.ndarray, 
     """Return the branch of each node in which its missing values (those on side 2) are best; in a tie the heavier."""
     sums = _sums_by_side(data, entries, level, side, criterion)
     weight = sums[:2, :, : data.n_classes or 1].sum(axis=2)
-    branches = np.where(weight[0] >= weight[1], 0, 1)
+    branches = np.where(weight[0] > weight[1], 0, 1)
     workspace = (sums[0], sums[0] + sums[1], sums[2], np.empty((2, sums.shape[2])), np.empty(max(data.n_classes, 1)))
     target = (data.classes, data.numbers, level.means, data.n_classes, criterion)
     for node in np.flatnonzero(sums[2, :, : data.n_classes or 1].any(axis=1)):

@@ -508,15 +508,19 @@ class ForestLearner(TakesCallbacks, CountedEnsemble, TableLearner):
         raise NotImplementedError
 
 
-def count_draws(name: str, size: Any, n_rows: int) -> int:
-    """The number of rows to draw, from a number, or a fraction that may be above 1, or None for all."""
+def count_draws(name: str, size: Any, n_rows: int, weights: np.ndarray | None = None) -> int:
+    """The number of rows to draw, from a number, or a fraction that may be above 1, or None for all.
+
+    If rows are drawn by weight, it is a fraction of the sum of the weights.
+    """
     if size is None:
         return n_rows
     wanted = "a whole number of rows, a share of them above 0.0, or None for all"
     if is_whole(size, 1):
         n_draws = int(size)
     elif is_real(size) and not isinstance(size, int) and size > 0.0:
-        n_draws = max(1, round(float(size) * n_rows))
+        total = n_rows if weights is None else float(weights.sum())
+        n_draws = max(1, round(float(size) * total))
     else:
         raise parameter_error(name, size, wanted)
     if n_draws > MOST_DRAWS * n_rows:

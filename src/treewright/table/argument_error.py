@@ -1,0 +1,7 @@
+"""The error for arguments that scikit-learn refuses by a TypeError in some learners and by a ValueError in others."""
+
+from __future__ import annotations
+
+
+class ArgumentError(TypeError, ValueError):
+    """An argument that cannot be used; code that expects either error catches it."""
