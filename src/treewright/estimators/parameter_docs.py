@@ -142,7 +142,8 @@ max_samples [forest] : int, float or None
     Size of the bootstrap sample, as a number of rows or a fraction of them; None is the number of rows. Lower it for
     faster and more different trees.
 max_samples [bagging] : int, float or None
-    Rows drawn for each member, as a number or as a fraction, which may be above 1; None is the number of rows.
+    Rows drawn for each member, as a number or as a fraction, which may be above 1; None is the number of rows. If rows
+    have weights and are drawn with replacement, it is a fraction of the sum of the weights.
 max_features [single] : int, float, "sqrt", "log2" or None
     Columns drawn at random for each node, as a number or a fraction of the columns; None uses all.
 max_features [single random_tree] : int, float, "sqrt", "log2" or None

@@ -22,6 +22,7 @@ _VALUES = {
     "Shape": "treewright.estimators.forest.growth",
     "BoostShape": "treewright.estimators.boosting.shapes",
     "Draws": "treewright.estimators.meta.bagging_data",
+    "WeightedDraws": "treewright.estimators.meta.bagging_data",
     "Stage": "treewright.estimators.meta.adaboost_stages",
     "Posterior": "treewright.estimators.meta.averaging",
 }

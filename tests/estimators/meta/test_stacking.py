@@ -20,6 +20,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
+from sklearn.utils._mocking import CheckingClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from expected_failures import FOLDS, NO_WEIGHTS
@@ -227,3 +228,22 @@ def test_stacking_passes_the_checks_of_scikit_learn(estimator: Any, check: Calla
 @parametrize_with_checks([StackingClassifier(), StackingRegressor()], expected_failed_checks=lambda model: NO_WEIGHTS)
 def test_the_default_set_passes_them_too(estimator: Any, check: Callable[[Any], None]) -> None:
     check(estimator)
+
+
+def test_equal_weights_reach_members_and_final_estimator_that_take_them() -> None:
+    X, y = load_iris(return_X_y=True)
+    checking = CheckingClassifier(expected_sample_weight=True)
+    StackingClassifier([("one", checking)], final_estimator=checking).fit(X, y, np.ones(150))
+    near = KNeighborsClassifier()
+    model = StackingClassifier([("near", near)], final_estimator=near)
+    np.testing.assert_array_equal(model.fit(X, y, np.full(150, 2.0)).predict(X), model.fit(X, y).predict(X))
+    with pytest.raises(TypeError, match=r"KNeighborsClassifier does not support sample weights.*final_estimator"):
+        StackingClassifier([("bayes", GaussianNB())], final_estimator=near).fit(X, y, np.arange(150.0))
+
+
+def test_the_error_of_the_final_estimator_is_the_cause() -> None:
+    X, y = load_iris(return_X_y=True)
+    model = StackingClassifier([("bayes", GaussianNB())], final_estimator=GaussianNB()).fit(X, y)
+    with pytest.raises(AttributeError, match="has no attribute 'decision_function'") as caught:
+        model.decision_function(X)
+    assert "'GaussianNB' object has no attribute 'decision_function'" in str(caught.value.__cause__)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from copy import copy
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -25,7 +26,14 @@ from treewright.estimators.base import (
     read_table,
 )
 from treewright.estimators.forest.base import count_draws
-from treewright.estimators.meta.bagging_data import DECLARATIONS, Draws, MemberFrames, TreeRows, for_member
+from treewright.estimators.meta.bagging_data import (
+    DECLARATIONS,
+    Draws,
+    MemberFrames,
+    TreeRows,
+    WeightedDraws,
+    for_member,
+)
 from treewright.estimators.meta.preparing import takes_sparse
 from treewright.estimators.meta.routing import check_metadata, fit_router, route_to_member
 from treewright.estimators.parameter_docs import documented
@@ -71,7 +79,8 @@ class BaggingLearner(CountedEnsemble, MetaEstimatorMixin, TableLearner):
         y : one value per row
             The target.
         sample_weight : one number per row, a single number or None
-            Weight of each row in the samples; a row of weight 0 is left out.
+            A row of weight 2 is drawn as often as two rows. Without replacement, the weights reach the members. A row
+            of weight 0 is left out.
         **metadata
             Handed to the members if they request it, if metadata routing is enabled.
         """
@@ -81,7 +90,9 @@ class BaggingLearner(CountedEnsemble, MetaEstimatorMixin, TableLearner):
         table = read_table(self._reader(base) if reads_once else self, X)
         training = self._read_training(table, y, sample_weight)
         earlier = self._earlier(training)
-        draws = self._draws(*training.values.shape, has_members=bool(earlier))
+        draws = self._draws(training, has_members=bool(earlier))
+        if isinstance(draws, WeightedDraws):
+            training = replace(training, weights=np.ones(len(training.y)))
         source: TreeRows | MemberFrames
         if reads_once:
             source = TreeRows(base, table, training)
@@ -202,8 +213,10 @@ class BaggingLearner(CountedEnsemble, MetaEstimatorMixin, TableLearner):
         known = base.get_params(deep=False)
         return clone(base).set_params(**{name: getattr(self, name) for name in DECLARATIONS if name in known})
 
-    def _draws(self, n_rows: int, n_columns: int, *, has_members: bool = False) -> Draws:
-        n_drawn = count_draws("max_samples", self.max_samples, n_rows)
+    def _draws(self, training: Training, *, has_members: bool = False) -> Draws:
+        n_rows, n_columns = training.values.shape
+        by_weight = bool(self.replace) and bool((training.weights != training.weights[0]).any())
+        n_drawn = count_draws("max_samples", self.max_samples, n_rows, training.weights if by_weight else None)
         if not self.replace and n_drawn > n_rows:
             raise ValueError(
                 f"max_samples is {n_drawn} of {n_rows} rows, which needs replace=True; give a share up to 1.0"
@@ -220,7 +233,8 @@ class BaggingLearner(CountedEnsemble, MetaEstimatorMixin, TableLearner):
         if not self.replace_features and n_seen == n_columns:
             columns = Bagging()
         seed = self.draws_.seed if has_members else draw_seed(self.random_state)
-        return Draws(seed, n_rows, n_columns, rows, columns)
+        drawn = (seed, n_rows, n_columns, rows, columns)
+        return WeightedDraws(*drawn, training.weights) if by_weight else Draws(*drawn)
 
     def _count_columns(self, n_columns: int) -> int:
         size = self.max_features

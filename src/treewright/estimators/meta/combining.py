@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -31,6 +31,7 @@ from treewright.estimators.single import CARTClassifier, CARTRegressor
 from treewright.estimators.weights import read_weights
 from treewright.runtime.progress import follow, interruptible
 from treewright.table import read_classes, read_numbers
+from treewright.table.argument_error import ArgumentError
 from treewright.table.selection import open_rows
 from treewright.table.source import open_source
 from treewright.table.target import split_target
@@ -94,7 +95,7 @@ class Task:
     X: Any
     y: np.ndarray  # classes in the user's own type, or numbers, or a column of 0 and 1 per label
     classes: np.ndarray  # empty for numbers and labels
-    weights: np.ndarray | None  # None if all are the same
+    weights: np.ndarray | None  # None if there are none
     metadata: Mapping[str, Any]  # for the members that request it
     names: np.ndarray | None
     n_features: int
@@ -182,8 +183,11 @@ class Combination(NamesExplained, Ensemble, MetaEstimatorMixin, _BaseComposition
         check_progress(self)
         check_metadata(self, "fit", metadata, ["sample_weight"])
         self._check_parameters()
+        if self.estimators is not None:
+            self._checked()
         task = self._read(X, y, sample_weight, metadata)
         members = self._members(task)
+        task = self._with_usable_weights(task, members)
         with follow("fitting members", None, shows_progress(self)):
             found = interruptible(lambda: self._fit_members(members, task))
         self._keep(found, [name for name, _ in members], task)
@@ -237,8 +241,7 @@ class Combination(NamesExplained, Ensemble, MetaEstimatorMixin, _BaseComposition
             only = classes.tolist()[0]
             raise ValueError(f"y has one class only, {only!r}, and members need two or more to learn from")
         names = np.array(source.names, dtype=object) if source.named else None
-        is_uneven = bool((weights != weights[0]).any()) or (routes_metadata() and sample_weight is not None)
-        given = weights if is_uneven else None
+        given = None if sample_weight is None and (weights == weights[0]).all() else weights
         return Task(rows, predictions, classes, given, metadata, names, len(source.names), digest)
 
     def _members(self, task: Task) -> Named:
@@ -249,13 +252,24 @@ class Combination(NamesExplained, Ensemble, MetaEstimatorMixin, _BaseComposition
             members = [(name, self._prepared(one)) for name, one in self._checked() if not _is_dropped(one)]
         if not members:
             raise ValueError("All estimators are dropped. At least one is required to be an estimator.")
-        for name, one in members:
-            if task.weights is not None and not routes_metadata() and not takes_weights(one):
-                raise ValueError(
-                    f"the rows have different weights, but the member {name!r} does not support sample_weight; "
-                    "leave the weights out, or drop the member"
-                )
         return members
+
+    def _with_usable_weights(self, task: Task, members: Named) -> Task:
+        """The task with the weights that all members support; equal weights may be left out."""
+        final = getattr(self, "final_estimator", None)
+        models = [*members, *([] if final is None else [("final_estimator", final)])]
+        without = [(name, one) for name, one in models if not takes_weights(one)]
+        if task.weights is None or routes_metadata() or not without:
+            return task
+        if (task.weights == task.weights[0]).all():
+            return replace(task, weights=None)
+        name, one = without[0]
+        kind = type(one.steps[-1][1] if isinstance(one, PreparedMember) else one).__name__
+        where = name if name == "final_estimator" else f"the member {name!r}"
+        raise ArgumentError(
+            f"Underlying estimator {kind} does not support sample weights, but the rows have different ones; "
+            f"leave the weights out, or replace {where}"
+        )
 
     def _prepared(self, estimator: Any) -> Any:
         return prepared(estimator)

@@ -154,7 +154,8 @@ def _final_has(method: str) -> Any:
 
     def check(model: Any) -> bool:
         final = getattr(model, "final_estimator_", model.final_estimator)
-        return final is None or hasattr(final, method)
+        # What the final estimator raises is the cause of the error.
+        return final is None or bool(getattr(final, method))
 
     return available_if(check)
 
