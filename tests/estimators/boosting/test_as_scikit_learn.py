@@ -251,3 +251,12 @@ def test_rounds_before_samples_were_drawn_have_no_improvement_out_of_bag(library
         np.testing.assert_array_equal(line == 0.0, [True] * 5 + [False] * 3)
     assert len(model.train_score_) == 8
     assert model.oob_score_ == model.oob_scores_[-1]
+
+
+def test_rounds_after_the_best_one_are_counted_in_n_iter():
+    choices = {"n_estimators": 60, "validation_fraction": 0.3, "n_iter_no_change": 4, "random_state": 0}
+    model = GradientBoostingRegressor(**choices).fit(TABLE, NUMBERS)
+    assert model.n_iter_ == len(model.validation_loss_) >= model.n_estimators_
+    model.set_params(n_iter_no_change=1000).fit(TABLE, NUMBERS)
+    assert model.n_iter_ == 60 >= model.n_estimators_ == model.best_iteration_
+    assert GradientBoostingRegressor(n_estimators=5).fit(TABLE, NUMBERS).n_iter_ == 5

@@ -40,9 +40,10 @@ class BoostedLearner(TableLearner):
 
     @property
     def n_iter_(self) -> int:
-        """The number of rounds."""
+        """The number of rounds that were run: those of the model, and those after the least validation loss."""
         check_is_fitted(self)
-        return int(self.n_estimators_)
+        n_dropped = len(self.validation_loss_) - (self.best_iteration_ or 0)
+        return int(self.n_estimators_ + max(n_dropped, 0))
 
     @property
     def max_features_(self) -> int:
