@@ -315,9 +315,15 @@ def test_a_class_of_weight_zero_is_known_but_never_answered() -> None:
         ({"n_jobs": 1.5}, "n_jobs is 1.5; give a number of threads"),
         ({"random_state": "seed"}, "'seed' cannot be used to seed"),
         ({"categorical_features": "size"}, "categorical_features must be a list of columns"),
-        ({"categorical_features": ["colour"]}, "categorical_features names 'colour', but the columns are"),
+        (
+            {"categorical_features": ["colour"]},
+            "categorical_features has an item value 'colour' which is not a valid feature name",
+        ),
         ({"numeric_features": ["size"]}, "column 'size': 4 of 4 values are not numbers"),
-        ({"numeric_features": [7]}, "numeric_features holds position 7, but there are 2 columns"),
+        (
+            {"numeric_features": [7]},
+            "must be in [0, n_features - 1], but it has 7, and there are 2 columns",
+        ),
     ],
     ids=str,
 )
