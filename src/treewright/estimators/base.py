@@ -32,7 +32,7 @@ from treewright.table import (
 from treewright.table.chunked import ChunkedTable
 from treewright.table.column import Column
 from treewright.table.identifiers import warn_of_identifiers
-from treewright.table.sparse import in_full
+from treewright.table.sparse import in_full, rows_of
 from treewright.tree import Target
 
 # Class labels are two bytes each in the engine.
@@ -70,7 +70,7 @@ class Training:
         """Some of the rows, with the same columns and classes."""
         return replace(
             self,
-            values=np.asfortranarray(self.values[taken]) if self.is_dense else self.values[taken],
+            values=rows_of(self.values, taken),
             y=self.y[taken],
             weights=self.weights[taken],
             whole=self.table,

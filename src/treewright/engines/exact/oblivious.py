@@ -26,7 +26,13 @@ from treewright.engines.exact.level_search import (
     best_level_split,
     node_impurity,
 )
-from treewright.engines.exact.level_surrogates import find_level_surrogates, gather_level_surrogates, lines_of, rows_of
+from treewright.engines.exact.level_surrogates import (
+    find_level_surrogates,
+    gather_level_surrogates,
+    lines_of,
+    rows_of,
+    sorted_line,
+)
 from treewright.engines.exact.levels import Entries, Level, LevelSplit
 from treewright.engines.exact.workspace import Data, Recipe
 from treewright.engines.missing_values import ALL_BRANCHES, EVERY_VALUE, LEAVES_OUT, OWN_BRANCH, SPREADS, SURROGATE
@@ -60,7 +66,6 @@ def grow_oblivious(
         weights=weights,
         n_classes=n_classes,
         grid=grid,
-        all_sorted=True,
         n_threads=n_threads,
         adjusts=recipe.adjusts,
     )
@@ -113,7 +118,7 @@ def divide_level(
 
 def _codes_of(data: Data, column: int) -> np.ndarray:
     """Return the code of each row in one column."""
-    line = data.keys[column]
+    line = sorted_line(data, column)
     codes = np.empty(len(line), dtype=np.int64)
     codes[rows_of(line)] = (line >> CODE_SHIFT).astype(np.int64)
     return codes
