@@ -208,3 +208,9 @@ def test_verbose_prints_the_members_as_scikit_learn_does(ours: Any, capsys: pyte
 def test_members_of_the_wrong_kind_are_refused_before_the_target_is_read() -> None:
     with pytest.raises(ValueError, match="the member 'line' is a Ridge, which should be a classifier"):
         VotingClassifier([("line", Ridge())]).fit([[0.0], [1.0]], [0.5, 1.5])
+
+
+@pytest.mark.parametrize("error", [NotImplementedError, ValueError])
+def test_several_labels_per_row_are_refused_by_the_error_of_scikit_learn(error: type[Exception]) -> None:
+    with pytest.raises(error, match="Multilabel and multi-output classification is not supported"):
+        VotingClassifier().fit([[0.0], [1.0]], [[0, 1], [1, 1]])

@@ -31,7 +31,7 @@ from treewright.estimators.single import CARTClassifier, CARTRegressor
 from treewright.estimators.weights import read_weights
 from treewright.runtime.progress import follow, interruptible
 from treewright.table import read_classes, read_numbers
-from treewright.table.argument_error import ArgumentError
+from treewright.table.argument_error import ArgumentError, UnsupportedTargetError
 from treewright.table.selection import open_rows
 from treewright.table.source import open_source
 from treewright.table.target import split_target
@@ -219,6 +219,11 @@ class Combination(NamesExplained, Ensemble, MetaEstimatorMixin, _BaseComposition
                 )
             classes = numbers
         elif is_classifier(self):
+            if split_target(y) is not None:
+                raise UnsupportedTargetError(
+                    f"Multilabel and multi-output classification is not supported by {type(self).__name__}; "
+                    "give one column of labels"
+                )
             labels, classes = read_classes(y)
             predictions = classes[labels]
         else:

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import get_routing_for_object
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, has_fit_parameter
 
 from treewright.estimators.base import TableLearner
@@ -201,6 +202,21 @@ class TablePreparer(NamesExplained, TransformerMixin, BaseEstimator):
         return tags
 
 
+def _asks_model(method: str) -> Any:
+    """A method of the model for prepared rows; keywords, which are metadata, go to the model."""
+
+    def has_method(member: Any) -> bool:
+        return hasattr(member.steps[-1][1], method)
+
+    def ask(self: Any, X: Any, **options: Any) -> Any:
+        for _, step in self.steps[:-1]:
+            X = step.transform(X)
+        return getattr(self.steps[-1][1], method)(X, **options)
+
+    ask.__name__ = method  # by which scikit-learn recognises it
+    return available_if(has_method)(ask)
+
+
 class PreparedMember(Pipeline):
     """A pipeline of a `TablePreparer` and an estimator, which is handed the weights of rows.
 
@@ -227,6 +243,11 @@ class PreparedMember(Pipeline):
         self.steps[-1][1].fit(X, y, **options)
         self._is_fitted = True
         return self
+
+    predict = _asks_model("predict")
+    predict_proba = _asks_model("predict_proba")
+    predict_log_proba = _asks_model("predict_log_proba")
+    decision_function = _asks_model("decision_function")
 
     def __sklearn_is_fitted__(self) -> bool:
         """Whether it is fitted; a model need not have an attribute that shows it."""
