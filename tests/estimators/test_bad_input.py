@@ -266,21 +266,22 @@ def test_a_class_of_weight_zero_is_known_but_never_answered() -> None:
         ({"max_depth": "3"}, "max_depth is '3'; give a whole number"),
         (
             {"min_samples_split": 1},
-            "min_samples_split is 1; give a whole number of 2 or more, or a share of the rows",
+            "The 'min_samples_split' parameter must be an int in the range [2, inf) or a float in the range "
+            "(0.0, 1.0], which is a share of the rows, but it is 1",
         ),
         (
             {"min_samples_split": 1.5},
-            "min_samples_split is 1.5; give a whole number of 2 or more, or a share",
+            "a float in the range (0.0, 1.0], which is a share of the rows, but it is 1.5",
         ),
         (
             {"min_samples_split": np.nan},
-            "min_samples_split is nan; give a whole number of 2 or more, or a share",
+            "a float in the range (0.0, 1.0], which is a share of the rows, but it is nan",
         ),
-        ({"min_samples_leaf": 0}, "min_samples_leaf is 0; give a whole number of 1 or more, or a share"),
-        ({"min_samples_leaf": 1.0}, "min_samples_leaf is 1.0; give a whole number of 1 or more, or a share"),
+        ({"min_samples_leaf": 0}, "The 'min_samples_leaf' parameter must be an int in the range [1, inf)"),
+        ({"min_samples_leaf": 1.0}, "The 'min_samples_leaf' parameter must be an int in the range [1, inf)"),
         (
             {"min_samples_leaf": False},
-            "min_samples_leaf is False; give a whole number of 1 or more, or a share",
+            "The 'min_samples_leaf' parameter must be an int in the range [1, inf)",
         ),
         ({"min_split_gain": -0.1}, "min_split_gain is -0.1; give a number of 0 or more"),
         ({"min_split_gain": np.inf}, "min_split_gain is inf; give a number of 0 or more"),

@@ -72,12 +72,14 @@ loss [boosting classes] : {"log_loss", "exponential"} or function
     The loss to minimise: the negative log-likelihood, or for two classes AdaBoost's exponential loss. A function gets
     the score and the target (0 or 1) of one row and returns gradient and hessian. With more classes it gets the scores
     of all rows, a column per class, and the positions of their classes in `classes_`; it returns two such matrices.
+    A loss object of scikit-learn is called by its `gradient_hessian`.
 loss [boosting numbers] : str or function
     The loss to minimise: "squared_error", "absolute_error" (leaves predict medians), "huber" (squared, but linear for
     the largest tenth of the errors before each round, so that outliers count little; its validation loss is the mean
     absolute error), "quantile", or the deviances "poisson", "gamma" and "tweedie" with a log link, for
     targets not below 0. A function gets the prediction and the target of one row and returns gradient and hessian; it
     is compiled, and its hessian must not be negative. `validation_loss_` is then the difference to the initial loss.
+    A loss object of scikit-learn is called by its `gradient_hessian`.
 loss [adaboost numbers] : {"linear", "square", "exponential"}
     The loss of a row: L itself, its square, or 1 - exp(-L). The square weakens small errors, exp large ones.
 quantile : float

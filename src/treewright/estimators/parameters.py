@@ -318,8 +318,10 @@ def _size(least: int, *, share_of_all: bool) -> Callable[[str, Any], int | float
         is_share = is_real(value) and not isinstance(value, numbers.Integral)
         if is_share and (0.0 < value < 1.0 or (share_of_all and value == 1.0)):
             return float(value)
-        raise parameter_error(
-            name, value, f"a whole number of {least} or more, or a share of the rows between 0.0 and 1.0"
+        end = "]" if share_of_all else ")"
+        raise ValueError(
+            f"The {name!r} parameter must be an int in the range [{least}, inf) or a float in the range "
+            f"(0.0, 1.0{end}, which is a share of the rows, but it is {value!r}"
         )
 
     return check

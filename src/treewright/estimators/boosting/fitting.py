@@ -18,7 +18,7 @@ from treewright.estimators.boosting.rounds import Boosted, BoostTask
 from treewright.estimators.boosting.rows import Rows
 from treewright.estimators.boosting.shapes import LEAST_FALL, shapes_for, take_shape
 from treewright.estimators.boosting.validation_splits import hold_out
-from treewright.estimators.callbacks import Steps
+from treewright.estimators.callbacks import MonitoredSteps, Steps
 from treewright.estimators.parameters import is_auto, is_real, is_whole, parameter_error, shows_progress
 from treewright.runtime.progress import follow
 from treewright.tree.forest import Forest
@@ -30,7 +30,7 @@ MOST_ROUNDS = 1000
 MOST_ROWS_TO_REFIT = 20_000
 
 # Callbacks, and how a learner keeps trees.
-Following = tuple[Steps, Callable[..., Any]]
+Following = tuple[Steps | MonitoredSteps, Callable[..., Any]]
 
 # The plan of the trees, the trees, and the initial score.
 Fitted = tuple[BoostPlan, Boosted, np.ndarray]
@@ -163,7 +163,7 @@ class FollowedRounds:
     """The rounds of boosting as callbacks see them: after each there is a learner that can predict."""
 
     learner: Any
-    steps: Steps
+    steps: Steps | MonitoredSteps
     keep: Callable[..., Any]
     initial: np.ndarray
 
