@@ -403,6 +403,10 @@ n_jobs [combination] : int or None
     Number of members that are fitted at the same time; None is one, -1 uses all cores.
 progress : bool or None
     Whether to show progress after two seconds; None shows it in terminals and notebooks.
+verbose [boosting] : int or None
+    What is printed while the rounds are added: 0 nothing; 1 the loss of the training rows after the first ten rounds,
+    then after every tenth, hundredth and so on; 2 after every round. It is then recorded as `train_score_`. None leaves
+    it to `progress`.
 verbose : int or None
     The same under scikit-learn's name: 0 shows nothing, any larger number shows progress; None leaves it to `progress`.
 """

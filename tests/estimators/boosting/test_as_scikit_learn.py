@@ -307,3 +307,21 @@ def test_loss_objects_of_scikit_learn_are_losses() -> None:
     np.testing.assert_allclose(ours.predict_proba(X), same.predict_proba(X), atol=1e-3)
     three = GradientBoostingClassifier(**FIXED, loss=HalfMultinomialLoss(sample_weight=None, n_classes=3))
     assert three.fit(X, y).score(X, y) > 0.95
+
+
+@pytest.mark.parametrize("verbose", [1, 2])
+@pytest.mark.parametrize("subsample", [1.0, 0.5])
+def test_verbose_prints_the_rounds_that_scikit_learn_prints(
+    verbose: int, subsample: float, capsys: pytest.CaptureFixture[str]
+) -> None:
+    choices = {"n_estimators": 23, "learning_rate": 0.1, "subsample": subsample, "verbose": verbose, "random_state": 0}
+    printed = []
+    for learner in (GradientBoostingRegressor, ensemble.GradientBoostingRegressor):
+        model = learner(**choices).fit(TABLE, NUMBERS)
+        printed.append([line.rstrip() for line in capsys.readouterr().out.splitlines()])
+        losses = [float(line.split()[1]) for line in printed[-1][1:]]
+        rounds = [int(line.split()[0]) - 1 for line in printed[-1][1:]]
+        np.testing.assert_allclose(losses, model.train_score_[rounds], atol=1e-4)
+    assert printed[0][0] == printed[1][0]
+    assert [line[:10] for line in printed[0]] == [line[:10] for line in printed[1]]
+    assert [len(line) for line in printed[0]] == [len(line) for line in printed[1]]

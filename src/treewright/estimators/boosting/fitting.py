@@ -14,6 +14,7 @@ from treewright.estimators.boosting.early_stopping import no_curves
 from treewright.estimators.boosting.plan import BoostPlan
 from treewright.estimators.boosting.plan_choice import boost_best, choose_plan, choose_plan_on_sample
 from treewright.estimators.boosting.resuming import Choice, ResumedRounds
+from treewright.estimators.boosting.round_log import RoundLog
 from treewright.estimators.boosting.rounds import Boosted, BoostTask
 from treewright.estimators.boosting.rows import Rows
 from treewright.estimators.boosting.shapes import LEAST_FALL, shapes_for, take_shape
@@ -99,7 +100,11 @@ def boost_more(
 def boost_plans(learner: Any, plans: list[BoostPlan], task: BoostTask) -> tuple[BoostPlan, Boosted]:
     """Boost with each plan, with a progress bar; returns the best plan and its trees."""
     task = replace(task, keep_on_interrupt=bool(learner.keep_on_interrupt))
-    with follow("boosting", len(plans) * task.n_rounds, shows_progress(learner)) as tick:
+    progress = shows_progress(learner)
+    if learner.verbose and plans[0].records_training:
+        # The lines of the rounds take the place of the bar.
+        task, progress = replace(task, log=RoundLog(task.n_rounds, every=learner.verbose > 1)), False
+    with follow("boosting", len(plans) * task.n_rounds, progress) as tick:
         return boost_best(plans, task, tick)
 
 
