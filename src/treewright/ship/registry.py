@@ -54,6 +54,7 @@ _OBJECTS = {
     "NumericColumn": "treewright.estimators.meta.preparing",
     "CategoricalColumn": "treewright.estimators.meta.preparing",
     "PreparedMember": "treewright.estimators.meta.preparing",
+    "PositionRegressor": "treewright.estimators.meta.preparing",
     "TablePreparer": "treewright.estimators.meta.preparing",
 }
 

@@ -816,3 +816,15 @@ def test_decision_functions_of_samples_without_a_class_are_refused(others: list[
     with pytest.raises(ValueError, match=r"samples without rows of a class.*use predict_proba"):
         model.decision_function(X)
     assert model.predict_proba(X).shape == (20, len(set(others)) + 1)
+
+
+def test_a_member_that_predicts_other_classes_is_named() -> None:
+    class Zeros(KNeighborsClassifier):
+        predict_proba = property()
+
+        def predict(self, X: Any) -> np.ndarray:
+            return np.zeros(len(X))
+
+    X, y, _ = number_table(30)
+    with pytest.raises(ValueError, match=r"Zeros predicts .*, which is none of the classes of y"):
+        BaggingClassifier(Zeros(), n_estimators=2, random_state=0).fit(X, y).predict(X)

@@ -37,7 +37,7 @@ from treewright.estimators.meta.bagging_data import (
     WeightedDraws,
     for_member,
 )
-from treewright.estimators.meta.preparing import takes_sparse
+from treewright.estimators.meta.preparing import model_of, takes_sparse
 from treewright.estimators.meta.routing import check_metadata, route_prediction, route_to_member
 from treewright.estimators.parameter_docs import documented
 from treewright.estimators.parameters import (
@@ -466,6 +466,12 @@ class BaggingClassifier(ClassPredictions, BaggingLearner):
         label_of = {name: label for label, name in enumerate(self.target_.classes)}
         if self.voting == "hard" or not hasattr(member, "predict_proba"):
             named = np.asarray(member.predict(X, **self._options_of("predict"))).tolist()
+            strange = [name for name in named if name not in label_of]
+            if strange:
+                raise ValueError(
+                    f"{type(model_of(member)).__name__} predicts {strange[0]!r}, which is none of the classes of y; "
+                    "give an estimator that predicts them"
+                )
             return np.eye(len(label_of))[[label_of[name] for name in named]]
         shares = np.asarray(member.predict_proba(X, **self._options_of("predict_proba")))
         predictions = np.zeros((len(shares), len(label_of)))

@@ -24,7 +24,14 @@ from sklearn.utils.validation import _check_feature_names_in
 from treewright.estimators.base import Ensemble
 from treewright.estimators.data_digest import digest_of_frame
 from treewright.estimators.equivalents import NamesExplained
-from treewright.estimators.meta.preparing import PreparedMember, TablePreparer, prepared, takes_sparse, takes_weights
+from treewright.estimators.meta.preparing import (
+    PreparedMember,
+    TablePreparer,
+    model_of,
+    prepared,
+    takes_sparse,
+    takes_weights,
+)
 from treewright.estimators.meta.routing import check_metadata, fit_router, routes_metadata, take_metadata
 from treewright.estimators.parameters import check_progress, shows_progress
 from treewright.estimators.single import CARTClassifier, CARTRegressor
@@ -269,7 +276,7 @@ class Combination(NamesExplained, Ensemble, MetaEstimatorMixin, _BaseComposition
         if (task.weights == task.weights[0]).all():
             return replace(task, weights=None)
         name, one = without[0]
-        kind = type(one.steps[-1][1] if isinstance(one, PreparedMember) else one).__name__
+        kind = type(model_of(one)).__name__
         where = name if name == "final_estimator" else f"the member {name!r}"
         raise ArgumentError(
             f"Underlying estimator {kind} does not support sample weights, but the rows have different ones; "
@@ -290,12 +297,15 @@ class Combination(NamesExplained, Ensemble, MetaEstimatorMixin, _BaseComposition
                 "tuples, or None for the default members"
             )
         self._validate_names([name for name, _ in given])
-        is_right = is_classifier if is_classifier(self) else is_regressor
         for name, one in given:
-            if not _is_dropped(one) and not is_right(one):
+            if not _is_dropped(one) and not self._can_have(one):
                 wanted = "classifier" if is_classifier(self) else "regressor"
                 raise ValueError(f"the member {name!r} is a {type(one).__name__}, which should be a {wanted}")
         return list(given)
+
+    def _can_have(self, member: Any) -> bool:
+        """Whether an estimator is of a kind that can be a member."""
+        return bool(is_classifier(member) if is_classifier(self) else is_regressor(member))
 
     def _keep(self, found: Any, names: list[str], task: Task) -> None:
         self.__dict__.pop("feature_names_in_", None)

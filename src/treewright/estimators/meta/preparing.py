@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, TransformerMixin, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import get_routing_for_object
@@ -258,6 +258,39 @@ class PreparedMember(Pipeline):
         return get_routing_for_object(self.steps[-1][1])
 
 
+class PositionRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):
+    """A regressor that is fitted to the positions of classes in `classes`; several labels of a row are numbers already.
+
+    >>> from sklearn.linear_model import LinearRegression
+    >>> member = PositionRegressor(LinearRegression(), np.array(["a", "b", "c"]))
+    >>> member.fit([[1.0], [2.0], [3.0]], ["a", "b", "c"]).predict([[2.5]]).round(3)
+    array([1.5])
+    """
+
+    def __init__(self, estimator: Any, classes: Any = None) -> None:
+        self.estimator = estimator
+        self.classes = classes
+
+    def __getattr__(self, name: str) -> Any:
+        """Attributes of the fitted regressor, such as `coef_`."""
+        if name.startswith("_") or "estimator_" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(self.estimator_, name)
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
+        options = params if sample_weight is None else {**params, "sample_weight": sample_weight}
+        positions = y if np.ndim(y) == 2 else np.searchsorted(self.classes, y)
+        self.estimator_ = clone(self.estimator).fit(X, np.asarray(positions, dtype=np.float64), **options)
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        return np.asarray(self.estimator_.predict(X))
+
+    def get_metadata_routing(self) -> Any:
+        """The metadata that the regressor requests."""
+        return get_routing_for_object(self.estimator)
+
+
 def prepared(estimator: Any) -> Any:
     """An estimator that takes tables with text and missing values: itself, or with a `TablePreparer` before it.
 
@@ -297,6 +330,11 @@ def takes_sparse(estimator: Any) -> bool:
 
 def takes_weights(estimator: Any) -> bool:
     """Whether the weights of rows reach the model."""
-    if isinstance(estimator, PreparedMember):
-        return takes_weights(estimator.steps[-1][1])
-    return bool(has_fit_parameter(estimator, "sample_weight"))
+    return bool(has_fit_parameter(model_of(estimator), "sample_weight"))
+
+
+def model_of(member: Any) -> Any:
+    """The estimator of the user that a member was made of."""
+    while isinstance(member, PreparedMember | PositionRegressor):
+        member = member.steps[-1][1] if isinstance(member, PreparedMember) else member.estimator
+    return member
