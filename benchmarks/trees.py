@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+import time
 from collections.abc import Callable
 
 import numpy as np
@@ -113,6 +114,22 @@ def compare_regression() -> None:
     )
 
 
+def compare_chains() -> None:
+    """Trees of one level per row: each split separates one row, so growth takes the square of the rows."""
+    for n_rows in (10_000, 20_000):
+        X, y = np.arange(float(n_rows))[:, None], np.arange(n_rows) % 2
+        seconds = []
+        for learner in (DecisionTreeClassifier(n_jobs=1), TheirTree(random_state=0)):
+            start = time.process_time()
+            assert learner.fit(X, y).get_depth() == n_rows - 1
+            seconds.append(time.process_time() - start)
+        print(
+            f"(no target)  a chain of {n_rows} levels, processor time: treewright {seconds[0]:.2f} s, "
+            f"scikit-learn {seconds[1]:.1f} s, {seconds[1] / seconds[0]:.1f} times as fast",
+            flush=True,
+        )
+
+
 def compare_first_fit() -> None:
     ours, theirs = time_fresh_process(WEATHER_OURS), time_fresh_process(WEATHER_THEIRS)
     report(
@@ -135,4 +152,5 @@ if __name__ == "__main__":
     compare_speed("100,000 x 30 distinct floats", distinct_floats, factor=10, rounds=3)
     compare_speed("1,000,000 x 10 with 200 values", few_values, factor=10, rounds=3)
     compare_regression()
+    compare_chains()
     compare_first_fit()

@@ -266,21 +266,22 @@ def test_a_class_of_weight_zero_is_known_but_never_answered() -> None:
         ({"max_depth": "3"}, "max_depth is '3'; give a whole number"),
         (
             {"min_samples_split": 1},
-            "min_samples_split is 1; give a whole number of 2 or more, or a share of the rows",
+            "The 'min_samples_split' parameter must be an int in the range [2, inf) or a float in the range "
+            "(0.0, 1.0], which is a share of the rows, but it is 1",
         ),
         (
             {"min_samples_split": 1.5},
-            "min_samples_split is 1.5; give a whole number of 2 or more, or a share",
+            "a float in the range (0.0, 1.0], which is a share of the rows, but it is 1.5",
         ),
         (
             {"min_samples_split": np.nan},
-            "min_samples_split is nan; give a whole number of 2 or more, or a share",
+            "a float in the range (0.0, 1.0], which is a share of the rows, but it is nan",
         ),
-        ({"min_samples_leaf": 0}, "min_samples_leaf is 0; give a whole number of 1 or more, or a share"),
-        ({"min_samples_leaf": 1.0}, "min_samples_leaf is 1.0; give a whole number of 1 or more, or a share"),
+        ({"min_samples_leaf": 0}, "The 'min_samples_leaf' parameter must be an int in the range [1, inf)"),
+        ({"min_samples_leaf": 1.0}, "The 'min_samples_leaf' parameter must be an int in the range [1, inf)"),
         (
             {"min_samples_leaf": False},
-            "min_samples_leaf is False; give a whole number of 1 or more, or a share",
+            "The 'min_samples_leaf' parameter must be an int in the range [1, inf)",
         ),
         ({"min_split_gain": -0.1}, "min_split_gain is -0.1; give a number of 0 or more"),
         ({"min_split_gain": np.inf}, "min_split_gain is inf; give a number of 0 or more"),
@@ -315,9 +316,15 @@ def test_a_class_of_weight_zero_is_known_but_never_answered() -> None:
         ({"n_jobs": 1.5}, "n_jobs is 1.5; give a number of threads"),
         ({"random_state": "seed"}, "'seed' cannot be used to seed"),
         ({"categorical_features": "size"}, "categorical_features must be a list of columns"),
-        ({"categorical_features": ["colour"]}, "categorical_features names 'colour', but the columns are"),
+        (
+            {"categorical_features": ["colour"]},
+            "categorical_features has an item value 'colour' which is not a valid feature name",
+        ),
         ({"numeric_features": ["size"]}, "column 'size': 4 of 4 values are not numbers"),
-        ({"numeric_features": [7]}, "numeric_features holds position 7, but there are 2 columns"),
+        (
+            {"numeric_features": [7]},
+            "must be in [0, n_features - 1], but it has 7, and there are 2 columns",
+        ),
     ],
     ids=str,
 )

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import tree as sklearn_tree
 from sklearn.base import clone
+from sklearn.utils.class_weight import compute_sample_weight
 
 from properties import examples
 from sample_tables import mixed_table
@@ -46,6 +47,7 @@ def two_targets(n_rows: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.
         *(("squared_error", False), ("squared_error", True), ("poisson", False), ("poisson", True)),
         # Without weights, columns tie.
         *(("gini", True), ("entropy", True)),
+        *(("absolute_error", False), ("absolute_error", True)),
     ],
 )
 @pytest.mark.parametrize(
@@ -84,6 +86,7 @@ def impurity_of(Y: np.ndarray, criterion: str) -> float:
         found.append(
             {
                 "squared_error": column.var(),
+                "absolute_error": np.abs(column - np.median(column)).mean(),
                 "gini": 1.0 - (shares**2).sum(),
                 "information_gain": -(shares * np.log2(shares)).sum(),
             }[criterion]
@@ -91,7 +94,10 @@ def impurity_of(Y: np.ndarray, criterion: str) -> float:
     return len(Y) * float(np.mean(found))
 
 
-@given(seed=st.integers(0, 10**6), criterion=st.sampled_from(["squared_error", "gini", "information_gain"]))
+@given(
+    seed=st.integers(0, 10**6),
+    criterion=st.sampled_from(["squared_error", "absolute_error", "gini", "information_gain"]),
+)
 @examples(40)
 def test_no_first_split_is_better(seed, criterion):
     random = np.random.default_rng(seed)
@@ -100,7 +106,7 @@ def test_no_first_split_is_better(seed, criterion):
     number[random.random(n_rows) < 0.2] = np.nan
     kind = random.choice(["ash", "elm", "fir", "oak"], n_rows)
     Y = random.integers(0, 3, (n_rows, 2)).astype(float)
-    learner = DecisionTreeRegressor if criterion == "squared_error" else DecisionTreeClassifier
+    learner = DecisionTreeRegressor if criterion.endswith("error") else DecisionTreeClassifier
     model = learner(criterion=criterion, max_depth=1).fit({"number": number, "kind": kind}, Y)
     sides = [np.isin(kind, chosen) for chosen in subsets(sorted(set(kind)))]
     missing = np.isnan(number)
@@ -262,3 +268,55 @@ def test_plain_and_compiled_kernels_grow_the_same_tree(criterion, monkeypatch):
         trees.append(learner(criterion=criterion).fit(X, y).tree_)
     for name in ("column", "threshold", "distribution", "impurity", "gain", "missing_branch", "category_sets"):
         np.testing.assert_array_equal(getattr(trees[0], name), getattr(trees[1], name))
+
+
+@pytest.mark.parametrize("learner", [RandomForestClassifier, ExtraTreesClassifier])
+def test_the_classes_of_each_target_weigh_the_same_in_balanced_bags(learner):
+    X, _, classes = two_targets(120)
+    model = learner(n_estimators=4, class_weight="balanced_subsample", min_samples_leaf=5, random_state=0)
+    whole = clone(model).set_params(bootstrap=False)
+    balanced = clone(whole).set_params(class_weight="balanced").fit(X, classes)
+    for ours, other in zip(whole.fit(X, classes).predict_proba(X), balanced.predict_proba(X), strict=True):
+        np.testing.assert_allclose(ours, other, atol=1e-12)
+    model.fit(X, classes)
+    for tree, rows in zip(model.forest_, model.estimators_samples_, strict=True):
+        weights = compute_sample_weight("balanced", classes, indices=rows)[rows]
+        by_class = np.bincount(classes[rows, 0], weights) / weights.sum()
+        np.testing.assert_allclose(tree.distribution[0, :3] / tree.weight[0], by_class)
+    single = DecisionTreeClassifier(class_weight="balanced", max_depth=0).fit(X, classes)
+    weights = compute_sample_weight("balanced", classes)
+    for output, shares in enumerate(single.predict_proba(X[:1])):
+        np.testing.assert_allclose(shares[0], np.bincount(classes[:, output], weights) / weights.sum())
+
+
+def test_classes_of_bags_are_not_balanced_in_a_single_tree():
+    X, _, classes = two_targets(20)
+    with pytest.raises(ValueError, match="class_weight is 'balanced_subsample'; give None, 'balanced' or a dict"):
+        DecisionTreeClassifier(class_weight="balanced_subsample").fit(X, classes)
+
+
+@given(seed=st.integers(0, 10**6))
+@examples(15)
+def test_categories_in_any_number_are_split_by_absolute_error(seed):
+    random = np.random.default_rng(seed)
+    kind = random.integers(0, 16, 300)
+    level = random.normal(size=16)
+    Y = np.stack([level[kind], -level[kind]], axis=1)
+    model = DecisionTreeRegressor(criterion="absolute_error", max_depth=1).fit({"kind": kind.astype(str)}, Y)
+    order = np.argsort(level[kind])
+    whole = impurity_of(Y, "absolute_error")
+    gains = [
+        whole - impurity_of(Y[order[:cut]], "absolute_error") - impurity_of(Y[order[cut:]], "absolute_error")
+        for cut in range(1, 300)
+        if kind[order[cut - 1]] != kind[order[cut]]
+    ]
+    assert model.tree_.gain[0] * 300 == pytest.approx(max(gains))
+
+
+def test_forests_of_several_targets_use_the_absolute_error():
+    X, numbers, _ = two_targets(80)
+    model = ExtraTreesRegressor(n_estimators=3, criterion="absolute_error", bootstrap=False, max_features=None)
+    single = DecisionTreeRegressor(criterion="absolute_error").fit(X, numbers)
+    full = RandomForestRegressor(n_estimators=1, criterion="absolute_error", bootstrap=False, max_features=None)
+    np.testing.assert_array_equal(full.set_params(min_samples_leaf=1).fit(X, numbers).predict(X), single.predict(X))
+    np.testing.assert_allclose(model.set_params(min_samples_leaf=1).fit(X, numbers).predict(X), numbers)

@@ -17,6 +17,7 @@ from sklearn.svm import LinearSVC
 import treewright
 from treewright.table import read_frame
 from treewright.table.sparse import SparseValues
+from treewright.tree import descent
 
 RANDOM = np.random.default_rng(3)
 DENSE = RANDOM.poisson(0.4, size=(150, 8)) * RANDOM.normal(size=(150, 8)).round(2)
@@ -196,3 +197,58 @@ def test_the_table_is_never_a_dense_matrix_of_numbers(learner: Any) -> None:
     tracemalloc.stop()
     # 120 MB as numbers, 15 MB as codes, which are there by column and by row.
     assert peak < 100e6
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        treewright.DecisionTreeClassifier(prune="cost_complexity"),
+        treewright.DecisionTreeClassifier(prune="reduced_error"),
+        treewright.DecisionTreeRegressor(prune="reduced_error"),
+        treewright.DecisionTreeClassifier(missing="majority"),
+        treewright.DecisionTreeClassifier(missing=("class_majority", "mean")),
+        treewright.DecisionTreeClassifier(missing="model"),
+        treewright.DecisionTreeRegressor(missing="surrogate"),
+        treewright.CARTClassifier(),
+        treewright.CARTRegressor(missing="majority"),
+        treewright.C45Classifier(),
+        treewright.C45Classifier(missing="majority", prune="reduced_error"),
+        treewright.ObliviousTreeClassifier(max_depth=3),
+        treewright.ObliviousTreeRegressor(max_depth=3, missing="branch"),
+        treewright.OneRClassifier(),
+        treewright.RandomForestClassifier(3, max_leaf_nodes=6, oob_score=True, random_state=0),
+        treewright.RandomForestRegressor(3, criterion="absolute_error", max_leaf_nodes=6, random_state=0),
+        treewright.BaggingClassifier(treewright.C45Classifier(), 3, random_state=0),
+        treewright.AdaBoostClassifier(treewright.C45Classifier(), n_estimators=3),
+    ],
+    ids=name_of,
+)
+def test_only_blocks_of_rows_or_tested_columns_become_dense(learner: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = np.hstack([DENSE, np.zeros((150, 12))])
+    table[::7, 2] = table[3::11, 5] = np.nan
+    y = target_of(learner)
+    dense = clone(learner).fit(table, y)
+    expected = figures(dense, table)
+    monkeypatch.setattr(descent, "MOST_ROWS", 8)
+    for matrix in (sp.csr_array, sp.csc_array):
+        made: list[tuple[int, int]] = []
+        to_dense = matrix.toarray
+
+        def record(self: Any, *options: Any, made: Any = made, to_dense: Any = to_dense, **more: Any) -> Any:
+            made.append(self.shape)
+            return to_dense(self, *options, **more)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(sp._compressed._cs_matrix, "toarray", record)
+            model = clone(learner).fit(matrix(table), y)
+            np.testing.assert_array_equal(figures(model, matrix(table)), expected)
+        assert made
+        assert all(n_rows <= 8 or n_columns <= 8 for n_rows, n_columns in made)
+
+
+def test_a_tiny_column_of_a_sparse_matrix_is_scaled_as_in_a_table() -> None:
+    table = DENSE * np.where(np.arange(8) % 2, 1e-5, 1.0)
+    model = treewright.C45Classifier().fit(sp.csc_matrix(table), LABELS)
+    dense = treewright.C45Classifier().fit(table, LABELS)
+    np.testing.assert_array_equal(model.predict_proba(table), dense.predict_proba(table))
+    assert (dense.tree_.column % 2 == 1).any()

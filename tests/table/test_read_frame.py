@@ -359,13 +359,16 @@ def test_text_among_numbers_is_counted_and_quoted():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"categorical_features": ["c"]}, "categorical_features names 'c', but the columns are 'a', 'b'"),
-        ({"categorical_features": [2]}, "holds position 2, but there are 2 columns"),
-        ({"numeric_features": [-3]}, "holds position -3"),
+        (
+            {"categorical_features": ["c"]},
+            "categorical_features has an item value 'c' which is not a valid.*columns are 'a', 'b'",
+        ),
+        ({"categorical_features": [2]}, "it has 2, and there are 2 columns"),
+        ({"numeric_features": [-3]}, "it has -3"),
         ({"categorical_features": [True]}, "boolean mask must have shape .* each of the 2 columns, but it has 1"),
         ({"categorical_features": "a"}, r"did you mean \['a'\]"),
         ({"categorical_features": 1}, "must be a list"),
-        ({"categorical_features": [1.5]}, "holds 1.5; give column names or positions"),
+        ({"categorical_features": [1.5]}, "must be an array-like of bool, int or str, got: float64"),
         (
             {"categorical_features": ["a"], "numeric_features": [0]},
             "'a' is in categorical_features and in numeric",

@@ -7,6 +7,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from scipy.sparse import csr_matrix
 from sklearn.exceptions import DataConversionWarning
 
 from treewright.table import Frame, read_classes, read_numbers, target_name
@@ -126,3 +127,11 @@ def test_the_target_is_called_by_its_name():
     assert target_name(pd.Series([1])) == "target"
     assert target_name(np.array([1])) == "target"
     assert target_name(pa.table({"play": [1]})) == "play"
+
+
+@pytest.mark.parametrize("error", [TypeError, ValueError])
+def test_a_sparse_target_is_refused_by_the_error_that_code_for_scikit_learn_expects(error):
+    with pytest.raises(
+        error, match=r"sparse multilabel-indicator for y is not supported; convert it with y.toarray\(\)"
+    ):
+        read_classes(csr_matrix([[0, 1], [1, 0]]))

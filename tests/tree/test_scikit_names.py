@@ -78,3 +78,13 @@ def test_a_tree_with_many_branches_has_no_left_child():
     assert not hasattr(tree, "children_left")
     with pytest.raises(AttributeError, match="more than two branches; see first_child"):
         tree.children_right  # noqa: B018
+
+
+@pytest.mark.parametrize("normalize", [False, True])
+def test_importances_are_those_of_scikit_learn(normalize):
+    X, y = load_diabetes(return_X_y=True)
+    weights = 1.0 + np.arange(len(y)) % 3
+    ours = DecisionTreeRegressor(max_depth=3).fit(X, y, weights).tree_
+    theirs = TheirRegressor(max_depth=3, random_state=0).fit(X, y, weights).tree_
+    found = ours.compute_feature_importances(normalize=normalize)
+    np.testing.assert_allclose(found, theirs.compute_feature_importances(normalize=normalize), rtol=1e-9)

@@ -62,7 +62,7 @@ def rank_table(
     values: np.ndarray,
     *,
     labels: np.ndarray | None = None,
-    sorted_target: np.ndarray | None = None,
+    sorted_targets: Sequence[np.ndarray] = (),
     grid: Grid = None,
     all_sorted: bool = False,
     n_threads: int = 1,
@@ -77,8 +77,8 @@ def rank_table(
         The table: its columns, and their values as numbers and category indices.
     labels : array or None
         Classes that are packed with each code of a sorted column, if there are few enough of them.
-    sorted_target : array or None
-        A numeric target to be sorted, too.
+    sorted_targets : sequence of arrays
+        Numeric targets to be sorted, too, in lines after those of the columns.
     grid : tuple or None
         The possible thresholds, if not all midpoints of neighbouring values.
     all_sorted : bool
@@ -90,7 +90,7 @@ def rank_table(
     packed = np.empty(0, np.uint16) if labels is None else labels
     # A line that is not used is never touched and needs no memory.
     codes = np.empty((n_columns, n_rows), np.uint8)
-    keys = np.empty((n_columns + 1, n_rows), np.uint64)
+    keys = np.empty((n_columns + max(len(sorted_targets), 1), n_rows), np.uint64)
 
     def rank(index: int) -> RankedColumn:
         column = columns[index]
@@ -111,9 +111,9 @@ def rank_table(
         return ranked
 
     ranked = run_parallel(rank, range(n_columns), n_threads)
-    if sorted_target is not None:
+    for line, sorted_target in enumerate(sorted_targets, start=n_columns):
         order, in_order, _ = _rank(run, sorted_target, n_rows)
-        run(fill_keys)(order, in_order, packed, keys[n_columns])
+        run(fill_keys)(order, in_order, packed, keys[line])
     lengths = np.array([len(column.values) for column in ranked], dtype=np.int64)
     return RankedTable(
         codes=codes,

@@ -33,7 +33,7 @@ from treewright.table import (
 from treewright.table.chunked import ChunkedTable
 from treewright.table.column import Column
 from treewright.table.identifiers import warn_of_identifiers
-from treewright.table.sparse import in_full
+from treewright.table.sparse import in_full, rows_of
 from treewright.tree import Target
 
 # Class labels are two bytes each in the engine.
@@ -71,7 +71,7 @@ class Training:
         """Some of the rows, with the same columns and classes."""
         return replace(
             self,
-            values=np.asfortranarray(self.values[taken]) if self.is_dense else self.values[taken],
+            values=rows_of(self.values, taken),
             y=self.y[taken],
             weights=self.weights[taken],
             whole=self.table,
@@ -184,7 +184,7 @@ class TableLearner(NamesExplained, BaseEstimator):
             targets, classes, declared = self._read_target(y)
             target = Target(target_name(y), declared)
         else:
-            targets, classes, target, by_class = read_outputs(several, self._read_target, self.class_weight)
+            targets, classes, target, by_class = read_outputs(several, self._read_target, self._class_weight())
         n_rows = len(table.values)
         if len(targets) != n_rows:
             raise ValueError(
@@ -210,6 +210,10 @@ class TableLearner(NamesExplained, BaseEstimator):
     def _read_target(self, y: Any) -> tuple[np.ndarray, np.ndarray, tuple[Any, ...]]:
         """The targets to learn; if they are labels, the classes that occur in ascending order, and all by label."""
         raise NotImplementedError
+
+    def _class_weight(self) -> Any:
+        """The weights of the classes that rows have from the beginning."""
+        return self.class_weight
 
     def _weigh_classes(self, target: Target, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
         return weights
@@ -308,7 +312,7 @@ class ClassPredictions(LogProbabilities, ClassifierMixin):
         self.n_classes_ = [len(known) for known in classes] if isinstance(classes, list) else len(classes)
 
     def _weigh_classes(self, target: Target, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        return weigh_classes(self.class_weight, target.classes, targets, weights)
+        return weigh_classes(self._class_weight(), target.classes, targets, weights)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

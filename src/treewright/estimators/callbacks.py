@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from copy import copy
 from typing import Any, Self
 
 # Attributes that a fitted learner needs to predict, computed when a callback asks for them.
 Attributes = Callable[[], dict[str, Any]]
+
+# A function of the number of the round, the model so far, and an empty dict, as scikit-learn calls it.
+Monitor = Callable[[int, Any, dict[str, Any]], Any]
 
 
 class TakesCallbacks:
@@ -43,6 +47,27 @@ class Steps:
         return bool(
             self._step.call_on_fit_task_end(estimator=self._learner, reconstruction_attributes=attributes, **self._data)
         )
+
+
+class MonitoredSteps:
+    """The steps of a fit that a function of the user monitors, beside callbacks."""
+
+    def __init__(self, learner: Any, monitor: Monitor, steps: Steps | None) -> None:
+        self._learner, self._monitor, self._steps = learner, monitor, steps
+        self._number = 0
+
+    def begin(self) -> None:
+        """Announce the next step."""
+        if self._steps is not None:
+            self._steps.begin()
+
+    def end(self, attributes: Attributes) -> bool:
+        """Call the function with the number of the step and the model so far; returns whether to stop."""
+        should_stop = self._steps is not None and self._steps.end(attributes)
+        model = copy(self._learner)
+        model.__dict__.update(attributes())
+        number, self._number = self._number, self._number + 1
+        return bool(self._monitor(number, model, {})) or should_stop
 
 
 @contextmanager

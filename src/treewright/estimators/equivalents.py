@@ -13,6 +13,8 @@ from difflib import get_close_matches
 from functools import wraps
 from typing import Any
 
+from treewright.table.user_warnings import warn_user
+
 SCIKIT, LIGHTGBM, XGBOOST = "scikit-learn", "LightGBM", "XGBoost"
 
 
@@ -131,7 +133,7 @@ _OF_FIT = (
     Equivalent("eval_metric", (LIGHTGBM, XGBOOST), note="eval_metric is a parameter of the learner"),
     Equivalent("early_stopping_rounds", (LIGHTGBM, XGBOOST), note="n_iter_no_change is a parameter of the learner"),
     Equivalent("callbacks", (LIGHTGBM, XGBOOST), note="set_callbacks takes callbacks of scikit-learn"),
-    Equivalent("monitor", (SCIKIT,), note="set_callbacks takes callbacks of scikit-learn"),
+    Equivalent("monitor", (SCIKIT,), note="only boosting has it; set_callbacks takes callbacks of scikit-learn"),
     Equivalent("verbose", (LIGHTGBM, XGBOOST), note="progress is a parameter of the learner"),
     Equivalent("categorical_feature", (LIGHTGBM,), note="categorical_features is a parameter of the learner"),
     Equivalent("cat_features", ("CatBoost",), note="categorical_features is a parameter of the learner"),
@@ -151,6 +153,9 @@ EQUIVALENTS = {
 SAME_VALUES = {
     "criterion": {"entropy": "information_gain", "log_loss": "information_gain", "friedman_mse": "squared_error"}
 }
+
+# Values that scikit-learn is about to remove, by parameter.
+DEPRECATED_VALUES = {"criterion": ("friedman_mse",)}
 
 
 def our_value(parameter: str, value: Any) -> Any:
@@ -185,11 +190,22 @@ def _explaining(method: Callable[..., Any]) -> Callable[..., Any]:
         strange = next((name for name in keywords if name not in names), None)
         if strange is not None:
             raise TypeError(explain_name(type(self).__name__, method.__name__, strange, list(names)))
+        for name, values in DEPRECATED_VALUES.items():
+            if isinstance(keywords.get(name), str) and keywords[name] in values:
+                warn_of_value(name, keywords[name])
         if len(args) > n_by_place:
             raise TypeError(explain_place(type(self).__name__, method.__name__, args[n_by_place], list(names)))
         return method(self, *args, **keywords)
 
     return checked
+
+
+def warn_of_value(name: str, value: str) -> None:
+    """Warn of a value that scikit-learn has deprecated."""
+    warn_user(
+        f"{name}={value!r} is deprecated, as in scikit-learn 1.9; {our_value(name, value)!r} is the same",
+        FutureWarning,
+    )
 
 
 def explain_name(learner: str, method: str, name: str, known: list[str]) -> str:

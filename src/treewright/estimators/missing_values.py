@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from treewright.estimators.parameters import Plan
 from treewright.table import read_frame
 from treewright.table.categories import some
 from treewright.table.column import Column, Kind
+from treewright.table.sparse import SparseValues, rows_of
 from treewright.tree import Target
 from treewright.tree.imputation import Imputation, predict_missing
 
@@ -71,15 +72,36 @@ def impute(training: Training, plan: Plan) -> tuple[Training, Imputation | None]
     if not plan.strategy.imputes:
         return training, None
     usual = _usual_values(training, middle, np.ones(len(training.values), dtype=bool))
-    missing = np.isnan(training.values)
-    imputation = Imputation(usual)
-    if strategy == "majority":
-        values = imputation.impute(training.values, missing)
-    elif strategy == "class_majority":
-        values = _impute_by_class(training, middle, usual)
-    else:
-        values, imputation = _impute_by_model(training, plan, usual)
-    return replace(training, values=np.asfortranarray(values)), imputation
+    cells = MissingCells.of(training.values)
+    imputation, found = Imputation(usual), usual[cells.columns]
+    if strategy == "class_majority":
+        found = _impute_by_class(training, middle, usual, cells)
+    elif strategy == "model":
+        found, imputation = _impute_by_model(training, plan, usual, cells)
+    return replace(training, values=cells.imputed(training.values, found)), imputation
+
+
+@dataclass(frozen=True, eq=False)
+class MissingCells:
+    """The cells of a dense or sparse table that have no value, column after column."""
+
+    rows: np.ndarray
+    columns: np.ndarray
+
+    @classmethod
+    def of(cls, values: Any) -> MissingCells:
+        if isinstance(values, SparseValues):
+            return cls(*values.missing_entries())
+        columns, rows = np.nonzero(np.isnan(values).T)
+        return cls(rows, columns)
+
+    def imputed(self, values: Any, found: np.ndarray) -> Any:
+        """The table with these values in the cells."""
+        if isinstance(values, SparseValues):
+            return values.with_known(found)
+        imputed = np.array(values, order="F")
+        imputed[self.rows, self.columns] = found
+        return imputed
 
 
 def _usual_values(training: Training, middle: str, taken: np.ndarray) -> np.ndarray:
@@ -89,9 +111,10 @@ def _usual_values(training: Training, middle: str, taken: np.ndarray) -> np.ndar
     """
     usual = np.full(len(training.columns), np.nan)
     for place, column in enumerate(training.columns):
-        known = taken & ~np.isnan(training.values[:, place])
+        line = training.values[:, place]
+        known = taken & ~np.isnan(line)
         if known.any():
-            usual[place] = _usual(column, training.values[known, place], training.weights[known], middle)
+            usual[place] = _usual(column, line[known], training.weights[known], middle)
     return usual
 
 
@@ -108,14 +131,15 @@ def _usual(column: Column, values: np.ndarray, weights: np.ndarray, middle: str)
     return float(values[order[lower : lower + 2]].mean() if even else values[order[lower]])
 
 
-def _impute_by_class(training: Training, middle: str, usual: np.ndarray) -> np.ndarray:
-    """Missing values imputed by the usual value of the rows of the same class."""
-    imputed = np.array(training.values)
+def _impute_by_class(training: Training, middle: str, usual: np.ndarray, cells: MissingCells) -> np.ndarray:
+    """For each cell without a value, the usual value of the rows of the same class."""
+    found = usual[cells.columns]
     for rows in _groups_by_target(training):
         of_class = _usual_values(training, middle, rows)
         of_class = np.where(np.isnan(of_class), usual, of_class)
-        imputed[rows] = np.where(np.isnan(imputed[rows]), of_class, imputed[rows])
-    return imputed
+        inside = rows[cells.rows]
+        found[inside] = of_class[cells.columns[inside]]
+    return found
 
 
 def _groups_by_target(training: Training) -> list[np.ndarray]:
@@ -128,30 +152,34 @@ def _groups_by_target(training: Training) -> list[np.ndarray]:
     return [group == g for g in np.unique(group)]
 
 
-def _impute_by_model(training: Training, plan: Plan, usual: np.ndarray) -> tuple[np.ndarray, Imputation]:
-    """Missing values imputed by a tree on the other columns and the target; for new rows, without the target.
+def _impute_by_model(
+    training: Training, plan: Plan, usual: np.ndarray, cells: MissingCells
+) -> tuple[np.ndarray, Imputation]:
+    """For each cell, the prediction of a tree on the other columns and the target; for new rows, without the target.
 
     The tree is grown from the rows that have a value. A column without any value stays as it is. Without other columns,
     new rows get the usual value; in a column of very many categories, all rows do.
     """
-    imputed, guesses = np.array(training.values), []
-    for place in range(len(training.columns)):
-        missing = np.isnan(training.values[:, place])
+    found, guesses = np.full(len(cells.columns), np.nan), []
+    for place in np.unique(cells.columns).tolist():
+        inside = np.flatnonzero(cells.columns == place)
         if len(training.columns[place].categories) > MOST_CATEGORIES_OF_MODEL:
-            imputed[missing, place] = usual[place]
-        elif missing.any() and not missing.all():
-            others = np.delete(training.values, place, axis=1)
-            with_target = np.column_stack([others, training.y.astype(np.float64)])
+            found[inside] = usual[place]
+        elif len(inside) < len(training.values):
+            others = training.values[:, np.delete(np.arange(len(training.columns)), place)]
+            with_target = _with_column(others, training.y.astype(np.float64))
             tree = _grow_imputation_tree(training, place, with_target, plan, knows_target=True)
-            imputed[missing, place] = predict_missing(tree, with_target[missing])
+            found[inside] = predict_missing(tree, with_target[cells.rows[inside]])
             if others.shape[1]:
                 guesses.append((place, _grow_imputation_tree(training, place, others, plan, knows_target=False)))
-    return imputed, Imputation(usual, tuple(guesses))
+    return found, Imputation(usual, tuple(guesses))
 
 
-def _grow_imputation_tree(
-    training: Training, place: int, values: np.ndarray, plan: Plan, *, knows_target: bool
-) -> Tree:
+def _with_column(values: Any, column: np.ndarray) -> Any:
+    return values.with_column(column) if isinstance(values, SparseValues) else np.column_stack([values, column])
+
+
+def _grow_imputation_tree(training: Training, place: int, values: Any, plan: Plan, *, knows_target: bool) -> Tree:
     """A tree that predicts one column from the others."""
     from treewright.tree.grow import grow
 
@@ -159,8 +187,9 @@ def _grow_imputation_tree(
     columns = [other for index, other in enumerate(training.columns) if index != place]
     if knows_target:
         columns.append(_column_of_target(training.target))
-    known = ~np.isnan(training.values[:, place])
-    targets = training.values[known, place]
+    line = training.values[:, place]
+    known = ~np.isnan(line)
+    targets = line[known]
     is_classes = not column.is_numeric
     own = Plan(
         criterion="gini" if is_classes else "squared_error",
@@ -169,7 +198,7 @@ def _grow_imputation_tree(
     )
     return grow(
         tuple(columns),
-        np.asfortranarray(values[known]),
+        rows_of(values, known),
         Target(column.name, tuple(range(len(column.categories))) if is_classes else ()),
         recipe=own.recipe(len(targets), len(columns)),
         weights=training.weights[known],

@@ -12,6 +12,10 @@ from treewright.estimators.parameters import Plan, is_whole, parameter_error
 from treewright.table.column import Column
 from treewright.tree import Target
 
+# Longer lists of constraints are not shown in errors.
+MOST_SHOWN = 8
+MOST_NAMED = 5
+
 
 def read_monotonic_cst(monotonic_cst: Any, columns: tuple[Column, ...]) -> np.ndarray:
     """The monotonic constraint of each column: 1 rising, -1 falling, 0 none.
@@ -24,6 +28,7 @@ def read_monotonic_cst(monotonic_cst: Any, columns: tuple[Column, ...]) -> np.nd
     if monotonic_cst is None:
         return directions
     place = {column.name: index for index, column in enumerate(columns)}
+    among = ""
     if not isinstance(monotonic_cst, Mapping):
         if isinstance(monotonic_cst, str) or not hasattr(monotonic_cst, "__len__"):
             raise parameter_error(
@@ -31,20 +36,28 @@ def read_monotonic_cst(monotonic_cst: Any, columns: tuple[Column, ...]) -> np.nd
                 monotonic_cst,
                 "a dict of columns, by name or position, and 1 or -1, or one of these per column",
             )
-        given = list(monotonic_cst)
+        given = [one.item() if isinstance(one, np.generic) else one for one in monotonic_cst]
+        among = f" of {given}" if len(given) <= MOST_SHOWN else ""
         if len(given) != len(columns):
             raise ValueError(
                 f"monotonic_cst has shape {len(given)} but the input data X has {len(columns)} features; "
                 "give one entry for each, or a dict"
             )
         monotonic_cst = {column.name: direction for column, direction in zip(columns, given, strict=True)}
+    unexpected = [name for name in monotonic_cst if not is_whole(name, 0) and name not in place]
+    if len(unexpected) > 1:
+        shown = [*sorted(map(str, unexpected))[:MOST_NAMED], *["..."] * (len(unexpected) > MOST_NAMED)]
+        raise ValueError(
+            f"monotonic_cst contains {len(unexpected)} unexpected feature names: {shown}. The table has no such columns"
+        )
     for named, direction in monotonic_cst.items():
         name = columns[named].name if is_whole(named, 0) and named < len(columns) else named
         if name not in place:
             raise ValueError(f"monotonic_cst names the column {name!r}, which is not in the table")
         if direction not in (1, -1, 0):
             raise ValueError(
-                f"monotonic_cst must be None or an array-like of -1, 0 or 1, but {direction!r} for column {name!r}"
+                "monotonic_cst must be None or an array-like of -1, 0 or 1, "
+                f"but {direction!r} for column {name!r}{among}"
             )
         if direction and columns[place[name]].is_categorical:
             raise ValueError(

@@ -72,12 +72,14 @@ loss [boosting classes] : {"log_loss", "exponential"} or function
     The loss to minimise: the negative log-likelihood, or for two classes AdaBoost's exponential loss. A function gets
     the score and the target (0 or 1) of one row and returns gradient and hessian. With more classes it gets the scores
     of all rows, a column per class, and the positions of their classes in `classes_`; it returns two such matrices.
+    A loss object of scikit-learn is called by its `gradient_hessian`.
 loss [boosting numbers] : str or function
     The loss to minimise: "squared_error", "absolute_error" (leaves predict medians), "huber" (squared, but linear for
     the largest tenth of the errors before each round, so that outliers count little; its validation loss is the mean
     absolute error), "quantile", or the deviances "poisson", "gamma" and "tweedie" with a log link, for
     targets not below 0. A function gets the prediction and the target of one row and returns gradient and hessian; it
     is compiled, and its hessian must not be negative. `validation_loss_` is then the difference to the initial loss.
+    A loss object of scikit-learn is called by its `gradient_hessian`.
 loss [adaboost numbers] : {"linear", "square", "exponential"}
     The loss of a row: L itself, its square, or 1 - exp(-L). The square weakens small errors, exp large ones.
 quantile : float
@@ -142,7 +144,8 @@ max_samples [forest] : int, float or None
     Size of the bootstrap sample, as a number of rows or a fraction of them; None is the number of rows. Lower it for
     faster and more different trees.
 max_samples [bagging] : int, float or None
-    Rows drawn for each member, as a number or as a fraction, which may be above 1; None is the number of rows.
+    Rows drawn for each member, as a number or as a fraction, which may be above 1; None is the number of rows. If rows
+    have weights and are drawn with replacement, it is a fraction of the sum of the weights.
 max_features [single] : int, float, "sqrt", "log2" or None
     Columns drawn at random for each node, as a number or a fraction of the columns; None uses all.
 max_features [single random_tree] : int, float, "sqrt", "log2" or None
@@ -400,6 +403,10 @@ n_jobs [combination] : int or None
     Number of members that are fitted at the same time; None is one, -1 uses all cores.
 progress : bool or None
     Whether to show progress after two seconds; None shows it in terminals and notebooks.
+verbose [boosting] : int or None
+    What is printed while the rounds are added: 0 nothing; 1 the loss of the training rows after the first ten rounds,
+    then after every tenth, hundredth and so on; 2 after every round. It is then recorded as `train_score_`. None leaves
+    it to `progress`.
 verbose : int or None
     The same under scikit-learn's name: 0 shows nothing, any larger number shows progress; None leaves it to `progress`.
 """

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from treewright.engines.criteria import CODES, OWN, criteria_of
 from treewright.engines.missing_values import STRATEGIES, MissingStrategy
 from treewright.estimators.equivalents import our_value
@@ -109,8 +111,8 @@ class Plan:
         searches = self.categorical in ("subset", "multiway") and self.splitter != "random"
         return searches and not (self.quinlan or self.textbook)
 
-    def recipe(self, n_rows: int, n_columns: int, total_weight: float = 0.0) -> Recipe:
-        """The recipe for a table of this size, whose rows weigh so much in all."""
+    def recipe(self, n_rows: int, n_columns: int, weights: np.ndarray | None = None) -> Recipe:
+        """The recipe for a table of this size, whose rows have these weights."""
         # Imported here because only growing needs them.
         from treewright.engines.exact import layout
         from treewright.engines.exact.workspace import Recipe
@@ -122,6 +124,7 @@ class Plan:
             "best_subset": layout.SUBSET,
         }
         among = self.splitter[1] if isinstance(self.splitter, tuple) else 1
+        total_weight = 0.0 if weights is None else float(weights.sum())
         return Recipe(
             criterion=CODES[self.criterion] if isinstance(self.criterion, str) else OWN,
             categorical=int(modes[self.categorical]),
@@ -131,8 +134,7 @@ class Plan:
             max_depth=NO_DEPTH_LIMIT if self.max_depth is None else min(self.max_depth, NO_DEPTH_LIMIT),
             min_samples_split=max(2, _rows(self.min_samples_split, n_rows)),
             min_samples_leaf=_rows(self.min_samples_leaf, n_rows),
-            # A sum of weights may fall short of the limit by rounding alone.
-            min_weight_leaf=self.min_weight_fraction_leaf * total_weight * (1.0 - 1e-12),
+            min_weight_leaf=_least_weight(self.min_weight_fraction_leaf * total_weight, weights),
             min_split_gain=float(self.min_split_gain),
             # A gain may fall short of the limit by rounding alone.
             min_total_gain=self.min_impurity_decrease * total_weight * (1.0 - 1e-12),
@@ -262,6 +264,12 @@ def _rows(size: int | float, n_rows: int) -> int:
     return min(size, n_rows + 1)
 
 
+def _least_weight(limit: float, weights: np.ndarray | None) -> float:
+    """The limit for a sum of weights, which may fall short of it by rounding alone, but not if all are whole."""
+    are_whole = weights is None or bool((weights == np.floor(weights)).all())
+    return limit if are_whole else limit * (1.0 - 1e-12)
+
+
 def columns_to_draw(size: int | float | str | None, n_columns: int) -> int:
     """How many columns to draw at each node: at least one, at most all."""
     if size is None:
@@ -310,8 +318,10 @@ def _size(least: int, *, share_of_all: bool) -> Callable[[str, Any], int | float
         is_share = is_real(value) and not isinstance(value, numbers.Integral)
         if is_share and (0.0 < value < 1.0 or (share_of_all and value == 1.0)):
             return float(value)
-        raise parameter_error(
-            name, value, f"a whole number of {least} or more, or a share of the rows between 0.0 and 1.0"
+        end = "]" if share_of_all else ")"
+        raise ValueError(
+            f"The {name!r} parameter must be an int in the range [{least}, inf) or a float in the range "
+            f"(0.0, 1.0{end}, which is a share of the rows, but it is {value!r}"
         )
 
     return check

@@ -13,7 +13,7 @@ from treewright.estimators.weights import weigh_classes
 from treewright.tree import Target
 
 # The criteria whose impurity is a sum over the classes or targets.
-CRITERIA_OF_SEVERAL = ("gini", "information_gain", "squared_error", "poisson")
+CRITERIA_OF_SEVERAL = ("gini", "information_gain", "squared_error", "absolute_error", "poisson")
 
 # What a learner reads from one column of the target: labels or numbers, the classes that occur, and those declared.
 ReadTarget = Callable[[Any], tuple[np.ndarray, np.ndarray, tuple[Any, ...]]]
@@ -35,15 +35,14 @@ def read_outputs(
         np.eye(output.width)[labels] if output.is_classes else labels[:, None]
         for output, (labels, _, _) in zip(outputs, found, strict=True)
     ]
-    weights = np.ones(lengths[0])
+    weights, ones = np.ones(lengths[0]), np.ones(lengths[0])
     for output, (labels, _, _), by_class in zip(outputs, found, _class_weights(class_weight, len(found)), strict=True):
-        weights = weigh_classes(by_class, output.classes, labels, weights)
+        weights = weights * weigh_classes(by_class, output.classes, labels, ones)
     target = Target(", ".join(output.name for output in outputs), outputs=outputs)
     return np.ascontiguousarray(np.concatenate(entries, axis=1)), [one[1] for one in found], target, weights
 
 
 def _class_weights(class_weight: Any, n_outputs: int) -> list[Any]:
-    refuse_text("class_weight", class_weight, "balanced_subsample", "use 'balanced'")
     if class_weight is None or isinstance(class_weight, str):
         return [class_weight] * n_outputs
     if isinstance(class_weight, Mapping) or len(class_weight) != n_outputs:
@@ -78,6 +77,14 @@ def _refusal(name: str, value: Any, advice: str) -> ValueError:
     return ValueError(
         f"{name} is {value!r}, which is not available for several targets; {advice}, or fit one at a time"
     )
+
+
+def labels_of_outputs(target: Target, y: np.ndarray) -> list[tuple[np.ndarray, int]]:
+    """The class labels of the rows and the number of classes, of each target of classes."""
+    if not target.outputs:
+        return [(y, len(target.classes))]
+    pairs = zip(target.outputs, target.places, strict=True)
+    return [(y[:, place].argmax(axis=1), output.width) for output, place in pairs if output.is_classes]
 
 
 def shares_of(target: Target, classes: Sequence[np.ndarray], predictions: np.ndarray) -> list[np.ndarray]:

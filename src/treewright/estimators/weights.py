@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from treewright.estimators.parameters import is_real, parameter_error
+from treewright.table.argument_error import ArgumentError
 from treewright.table.categories import some
 
 # Products of larger weights with squares of targets may exceed the floats.
@@ -23,6 +24,11 @@ def read_weights(sample_weight: Any, n_rows: int) -> np.ndarray:
     if sample_weight is None:
         return np.ones(n_rows)
     weights = _as_numbers(sample_weight)
+    if isinstance(sample_weight, np.ndarray) and weights.ndim == 0:
+        raise ArgumentError(
+            "Input should have at least 1 dimension i.e. satisfy `len(x.shape) > 0`, got scalar "
+            f"`{weights!r}` instead. Give sample_weight one number per row"
+        )
     if weights.ndim == 0:
         weights = np.full(n_rows, weights)
     if weights.ndim != 1:

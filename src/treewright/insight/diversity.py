@@ -222,7 +222,7 @@ def _of_classes(
         errors,
         float(errors.mean()),
         float((joint != target).astype(np.float64) @ weights),
-        disagreement=_mean(1.0 - agreement[pairs]),
+        disagreement=_mean(np.maximum(1.0 - agreement[pairs], 0.0)),
         q_statistic=_mean(_ratio(n11 * n00 - n01 * n10, n11 * n00 + n01 * n10)),
         kappa=_mean(_ratio(agreement[pairs] - by_chance[pairs], 1.0 - by_chance[pairs])),
     )

@@ -22,6 +22,7 @@ _VALUES = {
     "Shape": "treewright.estimators.forest.growth",
     "BoostShape": "treewright.estimators.boosting.shapes",
     "Draws": "treewright.estimators.meta.bagging_data",
+    "WeightedDraws": "treewright.estimators.meta.bagging_data",
     "Stage": "treewright.estimators.meta.adaboost_stages",
     "Posterior": "treewright.estimators.meta.averaging",
 }
@@ -53,6 +54,7 @@ _OBJECTS = {
     "NumericColumn": "treewright.estimators.meta.preparing",
     "CategoricalColumn": "treewright.estimators.meta.preparing",
     "PreparedMember": "treewright.estimators.meta.preparing",
+    "PositionRegressor": "treewright.estimators.meta.preparing",
     "TablePreparer": "treewright.estimators.meta.preparing",
 }
 

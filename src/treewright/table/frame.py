@@ -77,7 +77,7 @@ def read_frame(
            [nan, 2. ]])
     """
     source = open_source(X)
-    wanted = declared_kinds(source.names, categorical_features, numeric_features)
+    wanted = declared_kinds(source.names, categorical_features, numeric_features, named=source.named)
     if source.matrix is not None and Kind.CATEGORICAL not in wanted:
         columns = tuple(Column(name, Kind.NUMERIC) for name in source.names)
         is_real = source.matrix.dtype in (np.float64, np.float32)
@@ -204,10 +204,15 @@ def _places(source: Source, columns: tuple[Column, ...], *, named: bool, learner
     return range(len(columns))
 
 
-def declared_kinds(names: tuple[str, ...], categorical: ColumnList, numeric: ColumnList) -> list[Kind | None]:
-    """The kind that the user declared for each column, None where the type decides."""
-    as_categories = chosen_columns("categorical_features", categorical, names)
-    as_numbers = chosen_columns("numeric_features", numeric, names)
+def declared_kinds(
+    names: tuple[str, ...], categorical: ColumnList, numeric: ColumnList, *, named: bool = True
+) -> list[Kind | None]:
+    """The kind that the user declared for each column, None where the type decides.
+
+    The names of a table that has none (`named` is False) are only known to this library.
+    """
+    as_categories = chosen_columns("categorical_features", categorical, names, named=named)
+    as_numbers = chosen_columns("numeric_features", numeric, names, named=named)
     both = sorted(as_categories & as_numbers)
     if both:
         raise ValueError(
@@ -221,7 +226,7 @@ def declared_kinds(names: tuple[str, ...], categorical: ColumnList, numeric: Col
     return kinds
 
 
-def chosen_columns(option: str, chosen: ColumnList, names: tuple[str, ...]) -> set[int]:
+def chosen_columns(option: str, chosen: ColumnList, names: tuple[str, ...], *, named: bool = True) -> set[int]:
     """The positions of the columns that an option names."""
     # Types always decide here; scikit-learn has a word for it.
     if chosen is None or (isinstance(chosen, str) and chosen == "from_dtype"):
@@ -240,16 +245,35 @@ def chosen_columns(option: str, chosen: ColumnList, names: tuple[str, ...]) -> s
                 f"columns, but it has {len(items)}"
             )
         return {place for place, item in enumerate(items) if item}
-    return {_position(option, item, names) for item in items}
+    if not all(isinstance(item, str | int | np.integer) and not isinstance(item, bool) for item in items):
+        raise ValueError(
+            f"{option} must be an array-like of bool, int or str, got: {_types_of(items)}. Give one type only"
+        )
+    return {_position(option, item, names, named) for item in items}
 
 
-def _position(option: str, item: Any, names: tuple[str, ...]) -> int:
+def _types_of(items: list[Any]) -> str:
+    """The types of the items, as NumPy names them if it has one for all."""
+    dtype = np.asarray(items).dtype if len({type(item) for item in items}) == 1 else np.dtype(object)
+    return dtype.name if dtype.kind != "O" else ", ".join(sorted({type(item).__name__ for item in items}))
+
+
+def _position(option: str, item: Any, names: tuple[str, ...], named: bool) -> int:
     if isinstance(item, str):
+        if item not in names and not named:
+            raise ValueError(
+                f"{option} should be passed as an array of integers or as a boolean mask when the model is fitted on "
+                f"data without feature names. It has the name {item!r}"
+            )
         if item not in names:
-            raise ValueError(f"{option} names {item!r}, but the columns are {some(names, most=8)}")
+            raise ValueError(
+                f"{option} has an item value {item!r} which is not a valid feature name of the training data. "
+                f"The columns are {some(names, most=8)}"
+            )
         return names.index(item)
-    if not isinstance(item, int | np.integer) or isinstance(item, bool):
-        raise ValueError(f"{option} holds {item!r}; give column names or positions")
     if not -len(names) <= item < len(names):
-        raise ValueError(f"{option} holds position {item}, but there are {len(names)} columns")
+        raise ValueError(
+            f"{option} set as integer indices must be in [0, n_features - 1], but it has {item}, and there are "
+            f"{len(names)} columns"
+        )
     return int(item) % len(names)

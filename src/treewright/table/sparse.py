@@ -95,6 +95,30 @@ class SparseValues:
         """Some columns as a dense matrix, column after column in memory."""
         return np.asarray(self.by_column[:, first:last].toarray(order="F"))
 
+    def missing_entries(self) -> tuple[np.ndarray, np.ndarray]:
+        """The rows and the columns of all missing values, column after column."""
+        matrix = self.by_column
+        stored = np.flatnonzero(np.isnan(matrix.data))
+        return matrix.indices[stored], np.searchsorted(matrix.indptr, stored, side="right") - 1
+
+    def with_known(self, values: np.ndarray) -> SparseValues:
+        """The same values, with these in place of the missing ones, in the order of `missing_entries`."""
+        matrix = self.by_column.copy()
+        matrix.data[np.isnan(matrix.data)] = values
+        return SparseValues(matrix)
+
+    def scaled(self, scales: np.ndarray) -> SparseValues:
+        """The values of each column times its scale."""
+        matrix = self.by_column.copy()
+        matrix.data *= np.repeat(scales, np.diff(matrix.indptr))
+        return SparseValues(matrix)
+
+    def with_column(self, column: np.ndarray) -> SparseValues:
+        """The values with one more column."""
+        from scipy.sparse import csc_array, hstack
+
+        return SparseValues(hstack([csc_array(self.by_column), csc_array(column[:, None])], format="csc"))
+
     def count_missing(self) -> np.ndarray:
         """The number of missing values of each column."""
         matrix = self.by_column
@@ -118,6 +142,11 @@ class DenseColumns(Sequence[np.ndarray]):
 def in_rows(values: Any) -> Any:
     """Values in a form from which blocks of rows are taken quickly: row after row in memory, or sparse."""
     return values if isinstance(values, SparseValues) else np.ascontiguousarray(values)
+
+
+def rows_of(values: Any, taken: np.ndarray) -> Any:
+    """Some rows of dense or sparse values, column after column in memory."""
+    return np.asfortranarray(values[taken]) if isinstance(values, np.ndarray) else values[taken]
 
 
 def in_full(values: Any) -> np.ndarray:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from treewright.table.argument_error import ArgumentError
 from treewright.table.categories import number_cells, some, which_missing
 from treewright.table.cells import complex_error
 from treewright.table.column import Column, Kind, Unit
@@ -186,7 +187,9 @@ def _open_foreign(y: Any) -> Any:
         has_missing = native.null_count() > 0
         return native.to_numpy() if native.dtype.is_integer() and not has_missing else native
     if hasattr(y, "toarray"):
-        raise ValueError("y is sparse: sparse multilabel-indicator for y is not supported; convert it with y.toarray()")
+        raise ArgumentError(
+            "y is sparse: sparse multilabel-indicator for y is not supported; convert it with y.toarray()"
+        )
     if hasattr(y, "__array__"):
         return _one_dimension(np.asarray(y))
     raise ValueError(f"y should be a 1d array with one label per row, not a {type(y).__name__}")
@@ -201,7 +204,8 @@ def _one_dimension(y: np.ndarray) -> np.ndarray:
         from sklearn.exceptions import DataConversionWarning
 
         warn_user(
-            "A column-vector y was passed when a 1d array was expected; use y.ravel()",
+            "A column-vector y was passed when a 1d array was expected. Please change the shape of y to (n_samples, ), "
+            "for example using ravel().",
             DataConversionWarning,
         )
         y = y[:, 0]

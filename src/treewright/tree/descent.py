@@ -41,7 +41,23 @@ class ReachedNodes:
 
 
 def descend_rows(tree: Tree, values: np.ndarray) -> ReachedNodes:
-    """Send rows down a tree, and record the nodes where they end; `values` as `table.read_like` returns them."""
+    """Send rows down a tree, and record the nodes where they end; `values` as `table.read_like` returns them.
+
+    Sparse values become dense in blocks.
+    """
+    size = len(values) if isinstance(values, np.ndarray) else _block_size(tree)
+    if len(values) <= size:
+        return _descend_block(tree, values)
+    parts = [_descend_block(tree, values[start : start + size]) for start in range(0, len(values), size)]
+    before = np.cumsum([0, *(len(part.nodes) for part in parts[:-1])])
+    return ReachedNodes(
+        np.concatenate([part.ends + first for part, first in zip(parts, before, strict=True)]),
+        np.concatenate([part.nodes for part in parts]),
+        np.concatenate([part.fractions for part in parts]),
+    )
+
+
+def _descend_block(tree: Tree, values: np.ndarray) -> ReachedNodes:
     from treewright.engines.exact.descent import descend
     from treewright.runtime.forms import choose_form
 

@@ -118,6 +118,14 @@ class ScikitNames:
 
         return predictions_of(self, _matrix(X))
 
+    def compute_feature_importances(self: Any, normalize: bool = True) -> np.ndarray:
+        """The decrease of the impurity by the splits of each column, or its fraction in that of all columns."""
+        from treewright.tree.tree_list import gains_of
+
+        by_column = gains_of(self) / self.weight[0]
+        total = by_column.sum()
+        return by_column / total if normalize and total > 0.0 else by_column
+
     def decision_path(self: Any, X: Any) -> csr_matrix:
         """The nodes on the path of each row of a matrix of numbers: a sparse matrix of rows by nodes."""
         from treewright.tree.descent import paths_to

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pickle
+from typing import Any
 
 import numpy as np
 import pytest
 from sklearn import ensemble
+from sklearn._loss import HalfBinomialLoss, HalfMultinomialLoss, HalfSquaredError
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.dummy import DummyClassifier, DummyRegressor
@@ -128,7 +130,7 @@ def test_an_initial_model_is_kept_by_a_warm_start_and_used_for_validation():
 
 
 def test_what_is_no_initial_model_is_refused():
-    with pytest.raises(ValueError, match="init is 'one'; give a regressor, 'zero' or None"):
+    with pytest.raises(ValueError, match="It is 'one'; give a regressor, 'zero' or None"):
         GradientBoostingRegressor(init="one").fit(TABLE, NUMBERS)
     with pytest.raises(ValueError, match="give a classifier, 'zero' or None"):
         GradientBoostingClassifier(init=PoissonRegressor()).fit(X, y)
@@ -251,3 +253,75 @@ def test_rounds_before_samples_were_drawn_have_no_improvement_out_of_bag(library
         np.testing.assert_array_equal(line == 0.0, [True] * 5 + [False] * 3)
     assert len(model.train_score_) == 8
     assert model.oob_score_ == model.oob_scores_[-1]
+
+
+def test_rounds_after_the_best_one_are_counted_in_n_iter():
+    choices = {"n_estimators": 60, "validation_fraction": 0.3, "n_iter_no_change": 4, "random_state": 0}
+    model = GradientBoostingRegressor(**choices).fit(TABLE, NUMBERS)
+    assert model.n_iter_ == len(model.validation_loss_) >= model.n_estimators_
+    model.set_params(n_iter_no_change=1000).fit(TABLE, NUMBERS)
+    assert model.n_iter_ == 60 >= model.n_estimators_ == model.best_iteration_
+    assert GradientBoostingRegressor(n_estimators=5).fit(TABLE, NUMBERS).n_iter_ == 5
+
+
+def test_a_monitor_sees_the_model_after_each_round_and_ends_it() -> None:
+    seen = []
+
+    def monitor(number: int, model: Any, variables: dict[str, Any]) -> bool:
+        seen.append((number, model.predict(X), variables))
+        return number == 3
+
+    model = GradientBoostingClassifier(n_estimators=10, random_state=0, train_score=True).fit(X, TWO, monitor=monitor)
+    peer = ensemble.GradientBoostingClassifier(n_estimators=10).fit(X, TWO, monitor=lambda number, *_: number == 3)
+    assert len(model.train_score_) == len(peer.train_score_) == model.n_estimators_ == len(seen) == 4
+    for (number, predicted, variables), stage in zip(seen, model.staged_predict(X), strict=True):
+        np.testing.assert_array_equal(predicted, stage)
+        assert (number < 4, variables) == (True, {})
+    with pytest.raises(TypeError, match="has no argument 'monitor' as scikit-learn; only boosting"):
+        tw.RandomForestClassifier().fit(X, TWO, monitor=monitor)
+
+
+def test_trees_keep_the_limits_of_the_fit_that_grew_them() -> None:
+    choices = {"n_estimators": 3, "max_depth": 1, "random_state": 0, "warm_start": True}
+    ours = GradientBoostingRegressor(**choices).fit(TABLE, NUMBERS)
+    theirs = ensemble.GradientBoostingRegressor(**choices).fit(TABLE, NUMBERS)
+    for model in (ours, theirs):
+        model.set_params(n_estimators=5, max_depth=2).fit(TABLE, NUMBERS)
+    depths = [[member.max_depth for member in model.estimators_[:, 0]] for model in (ours, theirs)]
+    assert depths[0] == depths[1] == [1, 1, 1, 2, 2]
+    assert [member.tree_.depth for member in ours.estimators_[:, 0]] == depths[0]
+
+
+@pytest.mark.filterwarnings("ignore:the loss is called as plain Python")
+def test_loss_objects_of_scikit_learn_are_losses() -> None:
+    ours = GradientBoostingRegressor(**FIXED, loss=HalfSquaredError(sample_weight=None)).fit(TABLE, NUMBERS)
+    same = GradientBoostingRegressor(**FIXED, loss="squared_error").fit(TABLE, NUMBERS)
+    np.testing.assert_allclose(ours.predict(TABLE), same.predict(TABLE), rtol=1e-3)
+
+    def binomial(score: float, target: float) -> tuple[float, float]:
+        share = 1.0 / (1.0 + np.exp(-score))
+        return share - target, share * (1.0 - share)
+
+    ours = GradientBoostingClassifier(**FIXED, loss=HalfBinomialLoss(sample_weight=None)).fit(X, TWO)
+    same = GradientBoostingClassifier(**FIXED, loss=binomial).fit(X, TWO)
+    np.testing.assert_allclose(ours.predict_proba(X), same.predict_proba(X), atol=1e-3)
+    three = GradientBoostingClassifier(**FIXED, loss=HalfMultinomialLoss(sample_weight=None, n_classes=3))
+    assert three.fit(X, y).score(X, y) > 0.95
+
+
+@pytest.mark.parametrize("verbose", [1, 2])
+@pytest.mark.parametrize("subsample", [1.0, 0.5])
+def test_verbose_prints_the_rounds_that_scikit_learn_prints(
+    verbose: int, subsample: float, capsys: pytest.CaptureFixture[str]
+) -> None:
+    choices = {"n_estimators": 23, "learning_rate": 0.1, "subsample": subsample, "verbose": verbose, "random_state": 0}
+    printed = []
+    for learner in (GradientBoostingRegressor, ensemble.GradientBoostingRegressor):
+        model = learner(**choices).fit(TABLE, NUMBERS)
+        printed.append([line.rstrip() for line in capsys.readouterr().out.splitlines()])
+        losses = [float(line.split()[1]) for line in printed[-1][1:]]
+        rounds = [int(line.split()[0]) - 1 for line in printed[-1][1:]]
+        np.testing.assert_allclose(losses, model.train_score_[rounds], atol=1e-4)
+    assert printed[0][0] == printed[1][0]
+    assert [line[:10] for line in printed[0]] == [line[:10] for line in printed[1]]
+    assert [len(line) for line in printed[0]] == [len(line) for line in printed[1]]

@@ -132,11 +132,12 @@ def test_the_pruning_path_is_that_of_scikit_learn():
 
 def test_the_criterion_of_friedman_is_the_squared_error():
     table, target = load_diabetes(return_X_y=True)
-    ours = tw.DecisionTreeRegressor(criterion="friedman_mse", max_depth=4).fit(table, target)
+    with pytest.warns(FutureWarning, match="criterion='friedman_mse' is deprecated.*'squared_error' is the same"):
+        ours = tw.DecisionTreeRegressor(criterion="friedman_mse", max_depth=4).fit(table, target)
     same = tw.DecisionTreeRegressor(criterion="squared_error", max_depth=4).fit(table, target)
     np.testing.assert_array_equal(ours.predict(table), same.predict(table))
-    with pytest.raises(ValueError, match="criterion is 'friedman_mse'; give one of 'gini'"):
-        tw.DecisionTreeClassifier(criterion="friedman_mse").fit(X, y)
+    with pytest.raises(ValueError, match="criterion is 'sdr'; give one of 'gini'"):
+        tw.DecisionTreeClassifier(criterion="sdr").fit(X, y)
 
 
 def test_rows_that_no_tree_left_out_are_counted_in_a_warning() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn import ensemble as scikit
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.datasets import make_classification, make_regression
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.neighbors import KNeighborsClassifier
@@ -318,3 +318,25 @@ def test_an_estimator_that_needs_numbers_gets_numbers():
     orchard = datasets.load_orchard()
     model = AdaBoostClassifier(LogisticRegression(), n_estimators=2).fit(orchard.X, orchard.y)
     assert set(model.predict(orchard.X)) <= set(orchard.y)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+def test_a_single_member_decides_without_rounding_errors(n_classes):
+    y = np.arange(30) % n_classes
+    X = y[:, None].astype(float)
+    ours = AdaBoostClassifier(DecisionTreeClassifier(max_depth=4), n_estimators=1).fit(X, y)
+    theirs = scikit.AdaBoostClassifier(TheirClassifier(max_depth=4), n_estimators=1).fit(X, y)
+    found = ours.decision_function(X)
+    assert set(np.unique(found)) == set(np.unique(np.round(theirs.decision_function(X), 12)))
+
+
+def test_a_member_without_a_kind_needs_weights():
+    class Wrapper(BaseEstimator):
+        def fit(self, X, y):
+            return self
+
+        def predict(self, X):
+            return np.zeros(len(X))
+
+    with pytest.raises(ValueError, match="Wrapper doesn't support sample_weight, which boosting needs"):
+        AdaBoostClassifier(Wrapper()).fit([[0.0], [1.0]], [0, 1])

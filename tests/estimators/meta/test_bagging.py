@@ -304,16 +304,53 @@ def test_rows_without_weight_are_left_out_and_rows_are_numbered_as_in_the_table(
 
 
 @pytest.mark.parametrize("base", [None, GaussianNB()], ids=str)
-def test_weights_of_rows_reach_the_members(base):
+def test_weights_of_rows_reach_the_members_without_replacement(base):
     X, y, _ = number_table(150)
     weights = np.random.default_rng(0).uniform(0.1, 3.0, 150)
-    model = BaggingClassifier(base, n_estimators=4, random_state=0).fit(X, y, sample_weight=weights)
+    model = BaggingClassifier(base, n_estimators=4, replace=False, max_samples=0.6, random_state=0)
+    model.fit(X, y, sample_weight=weights)
     by_hand = []
     for rows in model.estimators_samples_:
         kept, counts = np.unique(rows, return_counts=True)
         again = clone(base if base is not None else DecisionTreeClassifier())
         by_hand.append(again.fit(X[kept], y[kept], sample_weight=counts * weights[kept]).predict_proba(X))
     np.testing.assert_allclose(model.predict_proba(X), np.mean(by_hand, axis=0), atol=1e-6)
+
+
+@pytest.mark.parametrize("base", [None, GaussianNB(), KNeighborsClassifier(3)], ids=str)
+def test_members_are_fitted_to_rows_that_are_drawn_by_weight(base):
+    X, y, _ = number_table(150)
+    weights = np.random.default_rng(0).uniform(0.1, 3.0, 150)
+    model = BaggingClassifier(base, n_estimators=4, random_state=0).fit(X, y, sample_weight=weights)
+    by_hand = []
+    for rows in model.estimators_samples_:
+        assert len(rows) == 150
+        again = clone(base if base is not None else DecisionTreeClassifier())
+        by_hand.append(again.fit(X[rows], y[rows]).predict_proba(X))
+    np.testing.assert_allclose(model.predict_proba(X), np.mean(by_hand, axis=0), atol=1e-6)
+
+
+@pytest.mark.parametrize("weights", [np.array([1, 0, 2, 5]), np.array([0.3, 0.0, 1.1, 0.6])], ids=["whole", "parts"])
+def test_a_row_is_drawn_in_proportion_to_its_weight(weights):
+    X, n_members = np.arange(4.0).reshape(-1, 1), 300
+    model = BaggingRegressor(n_estimators=n_members, max_samples=20, random_state=0).fit(X, X[:, 0], weights)
+    drawn = np.bincount(np.concatenate(model.estimators_samples_), minlength=4)
+    assert drawn.sum() == 20 * n_members
+    expected = 20 * n_members * weights / weights.sum()
+    np.testing.assert_array_less(np.abs(drawn - expected), 5.0 * np.sqrt(expected + 1e-9) + 1e-9)
+
+
+@pytest.mark.parametrize("base", [None, KNeighborsClassifier(3)], ids=str)
+@pytest.mark.parametrize("max_samples", [40, 0.7])
+def test_whole_weights_and_copies_of_the_rows_are_the_same(base, max_samples):
+    X, y, _ = number_table(60)
+    weights = np.random.default_rng(0).integers(1, 4, 60)
+    model = BaggingClassifier(base, n_estimators=5, max_samples=max_samples, random_state=0)
+    copied = clone(model).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+    weighted = model.fit(X, y, sample_weight=weights)
+    np.testing.assert_array_equal(weighted.predict_proba(X), copied.predict_proba(X))
+    for rows, copies in zip(weighted.estimators_samples_, copied.estimators_samples_, strict=True):
+        np.testing.assert_array_equal(rows, np.repeat(np.arange(60), weights)[copies])
 
 
 @pytest.mark.parametrize("learner", ALL)
@@ -705,8 +742,8 @@ def test_mistakes_are_named(parameters, words):
 
 def test_weights_that_a_member_cannot_take_are_refused():
     X, y, _ = number_table(30)
-    model = BaggingClassifier(KNeighborsClassifier(), n_estimators=2)
-    with pytest.raises(ValueError, match="KNeighborsClassifier does not support sample_weight; leave the weights out"):
+    model = BaggingClassifier(KNeighborsClassifier(), n_estimators=2, replace=False)
+    with pytest.raises(ValueError, match="KNeighborsClassifier does not support sample_weight; set replace=True"):
         model.fit(X, y, sample_weight=np.arange(30.0))
     model.fit(X, y, sample_weight=np.full(30, 2.0))
     with pytest.raises(ValueError, match="every row has a weight of zero"):
@@ -755,7 +792,7 @@ def test_rows_and_columns_are_taken_alike_from_every_form():
         np.testing.assert_allclose(prepared[:, 0], expected[:, 0], err_msg=form)
 
 
-CHANCE = "rows are drawn by their number, so a row of weight 2 is not drawn as two rows would be"
+CHANCE = "rows are drawn at random by their place in the table, where a row of weight 2 has one place"
 
 
 def not_applicable(model: Any) -> dict[str, str]:
@@ -779,3 +816,15 @@ def test_decision_functions_of_samples_without_a_class_are_refused(others: list[
     with pytest.raises(ValueError, match=r"samples without rows of a class.*use predict_proba"):
         model.decision_function(X)
     assert model.predict_proba(X).shape == (20, len(set(others)) + 1)
+
+
+def test_a_member_that_predicts_other_classes_is_named() -> None:
+    class Zeros(KNeighborsClassifier):
+        predict_proba = property()
+
+        def predict(self, X: Any) -> np.ndarray:
+            return np.zeros(len(X))
+
+    X, y, _ = number_table(30)
+    with pytest.raises(ValueError, match=r"Zeros predicts .*, which is none of the classes of y"):
+        BaggingClassifier(Zeros(), n_estimators=2, random_state=0).fit(X, y).predict(X)

@@ -207,3 +207,33 @@ def test_numbers_are_routed_too() -> None:
     tw.BaggingRegressor(member, 2, random_state=0).fit(table, target, metadata="m")
     assert len(member.registry) == 3
     assert {one._records["fit"]["fit"][0]["metadata"] for one in member.registry} == {"m"}
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "predict_log_proba", "decision_function"])
+def test_metadata_of_a_prediction_reaches_the_members_of_bagging(routing: None, method: str) -> None:
+    used: list[str] = []
+
+    class Doubting(LogisticRegression):
+        def predict_proba(self, X: Any, metadata: Any = None) -> Any:
+            used.append(f"predict_proba {metadata}")
+            return super().predict_proba(X)
+
+        def decision_function(self, X: Any, metadata: Any = None) -> Any:
+            used.append(f"decision_function {metadata}")
+            return super().decision_function(X)
+
+    member = Doubting().set_predict_proba_request(metadata=True).set_decision_function_request(metadata=True)
+    model = tw.BaggingClassifier(member, n_estimators=3, random_state=0).fit(X, y)
+    plain = getattr(model, method)(X)
+    used.clear()
+    np.testing.assert_array_equal(getattr(model, method)(X, metadata="m"), plain)
+    callee = "decision_function" if method == "decision_function" else "predict_proba"
+    assert used.count(f"{callee} m") == 3
+    with pytest.raises(TypeError, match="unexpected argument"):
+        getattr(model, method)(X, other=1)
+
+
+def test_metadata_of_a_prediction_needs_routing() -> None:
+    model = tw.BaggingRegressor(LinearRegression(), n_estimators=2).fit(X, X[:, 0])
+    with pytest.raises(ValueError, match=r"predict has no argument 'metadata'.*enable_metadata_routing"):
+        model.predict(X, metadata=1)

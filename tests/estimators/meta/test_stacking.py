@@ -16,10 +16,11 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeClassifier
 from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
 from sklearn.naive_bayes import GaussianNB
-from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
+from sklearn.utils._mocking import CheckingClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from expected_failures import FOLDS, NO_WEIGHTS
@@ -227,3 +228,43 @@ def test_stacking_passes_the_checks_of_scikit_learn(estimator: Any, check: Calla
 @parametrize_with_checks([StackingClassifier(), StackingRegressor()], expected_failed_checks=lambda model: NO_WEIGHTS)
 def test_the_default_set_passes_them_too(estimator: Any, check: Callable[[Any], None]) -> None:
     check(estimator)
+
+
+def test_equal_weights_reach_members_and_final_estimator_that_take_them() -> None:
+    X, y = load_iris(return_X_y=True)
+    checking = CheckingClassifier(expected_sample_weight=True)
+    StackingClassifier([("one", checking)], final_estimator=checking).fit(X, y, np.ones(150))
+    near = KNeighborsClassifier()
+    model = StackingClassifier([("near", near)], final_estimator=near)
+    np.testing.assert_array_equal(model.fit(X, y, np.full(150, 2.0)).predict(X), model.fit(X, y).predict(X))
+    with pytest.raises(TypeError, match=r"KNeighborsClassifier does not support sample weights.*final_estimator"):
+        StackingClassifier([("bayes", GaussianNB())], final_estimator=near).fit(X, y, np.arange(150.0))
+
+
+def test_the_error_of_the_final_estimator_is_the_cause() -> None:
+    X, y = load_iris(return_X_y=True)
+    model = StackingClassifier([("bayes", GaussianNB())], final_estimator=GaussianNB()).fit(X, y)
+    with pytest.raises(AttributeError, match="has no attribute 'decision_function'") as caught:
+        model.decision_function(X)
+    assert "'GaussianNB' object has no attribute 'decision_function'" in str(caught.value.__cause__)
+
+
+def test_regressors_are_members_of_a_stack_of_classes_as_in_scikit_learn() -> None:
+    X, y = load_iris(return_X_y=True)
+    names = np.array(["one", "three", "two"])[y]
+    members = [("ridge", Ridge()), ("bayes", GaussianNB())]
+    options = {"final_estimator": LogisticRegression(max_iter=1000), "cv": StratifiedKFold(3)}
+    ours = StackingClassifier(members, **options).fit(X, names, np.ones(150))
+    theirs = scikit.StackingClassifier(members, **options).fit(X, names)
+    np.testing.assert_allclose(ours.transform(X), theirs.transform(X), atol=1e-9)
+    np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-5)
+    np.testing.assert_allclose(ours.named_estimators_["ridge"].coef_, theirs.named_estimators_["ridge"].coef_)
+    with pytest.raises(TypeError, match="KNeighborsRegressor does not support sample weights"):
+        StackingClassifier([("near", KNeighborsRegressor())]).fit(X, y, np.arange(150.0))
+
+
+def test_a_fold_without_a_class_does_not_change_the_numbers_of_the_others() -> None:
+    X, y = np.arange(9.0)[:, None], np.repeat(["a", "b", "c"], 3)
+    model = StackingClassifier([("line", LinearRegression())], GaussianNB(), cv=KFold(3)).fit(X, y)
+    theirs = scikit.StackingClassifier([("line", LinearRegression())], GaussianNB(), cv=KFold(3)).fit(X, y)
+    np.testing.assert_allclose(model.final_estimator_.theta_, theirs.final_estimator_.theta_)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -142,7 +143,7 @@ def test_weights_of_rows_reach_members_that_take_them() -> None:
     ours = VotingClassifier(members, voting="soft").fit(X, y, weights)
     tree = DecisionTreeClassifier(max_depth=1).fit(X, y, weights)
     np.testing.assert_allclose(ours.named_estimators_["tree"].predict_proba(X), tree.predict_proba(X))
-    with pytest.raises(ValueError, match="the member 'nearest' does not support sample_weight"):
+    with pytest.raises(ValueError, match=r"KNeighborsClassifier does not support sample weights.*member 'nearest'"):
         VotingClassifier().fit(X, y, weights)
     uniform = VotingClassifier().fit(X, y, np.where(np.arange(150) < 10, 0.0, 2.0))
     np.testing.assert_array_equal(uniform.predict(X), VotingClassifier().fit(X[10:], y[10:]).predict(X))
@@ -191,3 +192,25 @@ def test_a_failed_fit_leaves_nothing_behind() -> None:
 )
 def test_voting_passes_the_checks_of_scikit_learn(estimator: Any, check: Callable[[Any], None]) -> None:
     check(estimator)
+
+
+@pytest.mark.parametrize("ours", [VotingClassifier, VotingRegressor])
+def test_verbose_prints_the_members_as_scikit_learn_does(ours: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    X, y = load_iris(return_X_y=True)
+    member = GaussianNB() if ours is VotingClassifier else Ridge()
+    printed = []
+    for learner in (ours, getattr(scikit, ours.__name__)):
+        learner([("first", member), ("second", member)], verbose=True).fit(X, y)
+        printed.append(re.sub(r"[.\d]+s$", "", capsys.readouterr().out, flags=re.MULTILINE))
+    assert printed[0] == printed[1] != ""
+
+
+def test_members_of_the_wrong_kind_are_refused_before_the_target_is_read() -> None:
+    with pytest.raises(ValueError, match="the member 'line' is a Ridge, which should be a classifier"):
+        VotingClassifier([("line", Ridge())]).fit([[0.0], [1.0]], [0.5, 1.5])
+
+
+@pytest.mark.parametrize("error", [NotImplementedError, ValueError])
+def test_several_labels_per_row_are_refused_by_the_error_of_scikit_learn(error: type[Exception]) -> None:
+    with pytest.raises(error, match="Multilabel and multi-output classification is not supported"):
+        VotingClassifier().fit([[0.0], [1.0]], [[0, 1], [1, 1]])

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn import tree as sklearn_tree
 
 from treewright import (
     DecisionTreeClassifier,
@@ -103,3 +104,15 @@ def test_a_forest_without_chance_grows_the_single_tree(n_classes: int) -> None:
 def test_other_fractions_are_refused(wrong: Any) -> None:
     with pytest.raises(ValueError, match=r"min_weight_fraction_leaf is .*; give a fraction of the total weight"):
         DecisionTreeClassifier(min_weight_fraction_leaf=wrong).fit([[0], [1]], [0, 1])
+
+
+@pytest.mark.parametrize("fraction", [*np.linspace(0.0, 0.5, 6), 0.1 + 0.2])
+def test_the_limit_for_rows_without_weights_is_exact_as_in_scikit_learn(fraction: float) -> None:
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(30, 2)), np.arange(30) % 2
+    ours = DecisionTreeClassifier(min_weight_fraction_leaf=fraction).fit(X, y)
+    theirs = sklearn_tree.DecisionTreeClassifier(min_weight_fraction_leaf=fraction, random_state=0).fit(X, y)
+    for model in (ours, theirs):
+        leaves = model.tree_.weighted_n_node_samples[model.tree_.children_left < 0]
+        assert leaves.min() >= 30 * fraction
+    assert ours.tree_.node_count == theirs.tree_.node_count

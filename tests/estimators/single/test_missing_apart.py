@@ -137,3 +137,23 @@ def test_a_split_below_a_threshold_that_separates_missing_values_is_readable() -
     assert set(str(model.rules()).splitlines()) == {"x is missing: b (2.0)", "x <= 5: a (6.0)", "x > 5: c (4.0)"}
     assert "x is missing: b (2.0)" in draw(model.tree_)
     assert model.predict({"x": [None, 1, 9]}).tolist() == ["b", "a", "c"]
+
+
+@pytest.mark.parametrize("criterion", ["squared_error", "absolute_error", "poisson"])
+def test_of_two_branches_of_equal_weight_the_second_gets_unseen_missing_values(criterion: str) -> None:
+    X, y = np.array([[0.0, 1, 2, 3, 8, 9, 11, 12]]).T, np.array([0.1, 0.2, 0.3, 0.2, 1.4, 1.4, 1.5, 1.6])
+    ours = DecisionTreeRegressor(criterion=criterion, max_depth=1).fit(X, y)
+    theirs = ReferenceRegressor(criterion=criterion, max_depth=1).fit(X, y)
+    assert ours.predict([[np.nan]]) == pytest.approx(theirs.predict([[np.nan]]))
+    assert ours.predict([[np.nan]])[0] > 1.0
+
+
+@pytest.mark.parametrize("criterion", ["gini", "entropy"])
+def test_of_two_equally_good_branches_the_second_gets_missing_values(criterion: str) -> None:
+    X = np.array([[1, 2, 3, 5, np.nan, 10, 20, 30, 60, np.nan]]).T
+    y = np.repeat([0, 1], 5)
+    new = [[np.nan], [2.3], [34.2]]
+    theirs = ReferenceClassifier(max_depth=1, criterion=criterion).fit(X, y)
+    for ours in (DecisionTreeClassifier, DecisionStumpClassifier, ObliviousTreeClassifier):
+        model = ours(max_depth=1) if ours is not DecisionStumpClassifier else ours()
+        assert model.fit(X, y).predict(new).tolist() == theirs.predict(new).tolist() == [1, 0, 1]

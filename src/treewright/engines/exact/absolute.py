@@ -15,35 +15,46 @@ from treewright.runtime.kernels import kernel
 
 
 @kernel
-def prepare_medians(work, lo, hi):
-    """Initialise the medians of a node whose rows are sorted by target; returns its median and weighted impurity."""
-    keys = work.keys[work.target_line, lo:hi]
+def number_of(numbers, target, row):
+    """Return the target of a row, of several the one with this number."""
+    if numbers.ndim == 2:
+        return numbers[row, target]
+    return numbers[row]
+
+
+@kernel
+def prepare_medians(work, numbers, target, lo, hi):
+    """Initialise the medians of a node whose rows are sorted by target; returns its median and weighted impurity.
+
+    Of several targets, `target` becomes the current one, which the other kernels use.
+    """
+    keys = work.keys[work.target_line + target, lo:hi]
     total = 0.0
     for key in keys:
         total += work.weights[row_of(key)]
-    median = median_of_sorted(work, keys, total)
+    median = median_of_sorted(work, numbers, target, keys, total)
     impurity = 0.0
     for i in range(len(keys)):
         row = row_of(keys[i])
         work.ranked_row[i] = row
         work.rank[row] = i
-        work.ranked_number[i] = work.numbers[row] - median
+        work.ranked_number[i] = number_of(numbers, target, row) - median
         impurity += work.weights[row] * abs(work.ranked_number[i])
     return median, impurity
 
 
 @kernel
-def median_of_sorted(work, keys, total):
+def median_of_sorted(work, numbers, target, keys, total):
     """Compute the weighted median: the midpoint of the lower and the upper one if half the weight is on each side."""
     below = 0.0
     for i in range(len(keys)):
         below += work.weights[row_of(keys[i])]
         if 2.0 * below >= total * (1.0 - 1e-14):
-            lower = work.numbers[row_of(keys[i])]
+            lower = number_of(numbers, target, row_of(keys[i]))
             if 2.0 * below <= total * (1.0 + 1e-14) and i + 1 < len(keys):
-                return lower + 0.5 * (work.numbers[row_of(keys[i + 1])] - lower)
+                return lower + 0.5 * (number_of(numbers, target, row_of(keys[i + 1])) - lower)
             return lower
-    return work.numbers[row_of(keys[len(keys) - 1])]
+    return number_of(numbers, target, row_of(keys[len(keys) - 1]))
 
 
 @kernel

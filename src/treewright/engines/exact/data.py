@@ -47,7 +47,7 @@ def make_data(
         columns,
         values,
         labels=labels if n_classes <= MAX_PACKED_CLASSES else None,
-        sorted_target=numbers if sort_target else None,
+        sorted_targets=_targets_to_sort(numbers, targets) if sort_target else (),
         grid=grid,
         all_sorted=all_sorted,
         n_threads=n_threads,
@@ -71,6 +71,13 @@ def make_data(
         side=np.empty(n_rows, np.uint8),
         branch=np.empty(n_rows if multiway else 0, np.uint32),
     )
+
+
+def _targets_to_sort(numbers: np.ndarray | None, targets: np.ndarray | None) -> list[np.ndarray]:
+    """Return the targets, each as a contiguous array."""
+    if targets is not None:
+        return [np.ascontiguousarray(column) for column in targets.T]
+    return [] if numbers is None else [numbers]
 
 
 def _counts_in_average(columns: Sequence[Column], n_rows: int) -> np.ndarray:

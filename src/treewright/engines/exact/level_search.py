@@ -16,7 +16,7 @@ from treewright.engines.bits import NONE, ZERO, clear
 from treewright.engines.chance import chance_share
 from treewright.engines.criteria import POISSON, SQUARED_ERROR, class_impurity, moments_impurity
 from treewright.engines.exact.layout import ONE_VS_REST, TIE
-from treewright.engines.exact.level_surrogates import rows_of
+from treewright.engines.exact.level_surrogates import rows_of, sorted_line
 from treewright.engines.exact.levels import Entries, Level, LevelSplit
 from treewright.engines.exact.workspace import Data, Recipe
 from treewright.engines.missing_values import EVERY_VALUE, LEARNED, LEAVES_OUT, OWN_BRANCH
@@ -62,7 +62,7 @@ def side_impurity(sums, side, n_classes, mean, criterion, scratch):
 def node_impurity(node, sums, target, missing_to):
     """Compute the weighted impurity of both sides of a node, and whether the missing values are on the left.
 
-    With the better side, they go to the heavier one if both are equally good, and to the left if both have the same
+    With the better side, they go to the heavier one if both are equally good, and to the right if both have the same
     weight.
     """
     left, known, missing, sides, scratch = sums
@@ -72,7 +72,7 @@ def node_impurity(node, sums, target, missing_to):
         left_weight += left[node, k]
         right_weight += known[node, k] - left[node, k]
         missing_weight += missing[node, k]
-    heavier = left_weight >= right_weight
+    heavier = left_weight > right_weight
     best, best_left = np.inf, heavier
     for turn in range(2 if missing_to == BETTER_SIDE and missing_weight > 0.0 else 1):
         to_left = heavier if turn == 0 else not heavier
@@ -273,7 +273,7 @@ class Groups:
 
 def group_column(data: Data, entries: Entries, recipe: Recipe, column: int) -> Groups:
     """Form the groups of one column; if missing is a category like any other, it is the last group."""
-    line = data.keys[column]
+    line = sorted_line(data, column)
     codes = (line >> CODE_SHIFT).astype(np.int64)
     is_number = bool(data.is_number[column])
     known = int(np.searchsorted(codes, data.n_codes[column]))
@@ -320,9 +320,9 @@ def best_cut(run: Run, data: Data, entries: Entries, level: Level, recipe: Recip
     if own_branch:
         with_first, _ = rate_cuts(run, data, entries, level, recipe, groups, column, FIRST_SIDE)
         impurities, before = rate_cuts(run, data, entries, level, recipe, groups, column, SECOND_SIDE)
-        weights = _weights_of_rows(data, entries)[rows_of(data.keys[column])]
+        weights = _weights_of_rows(data, entries)[rows_of(sorted_line(data, column))]
         passed = np.cumsum(np.add.reduceat(weights[: groups.starts[-1]], groups.starts[:-1]))
-        heavier_first = 2.0 * passed >= passed[-1]
+        heavier_first = 2.0 * passed > passed[-1]
         to_second = np.where(np.abs(with_first - impurities) <= tie, ~heavier_first, impurities < with_first)
         to_second[-1] = True
         impurities, missing_to = np.where(to_second, impurities, with_first), to_second.astype(np.int64)
@@ -390,7 +390,7 @@ def rate_cuts(
     impurities = np.empty(groups.n_cuts + (missing_to in (FIRST_SIDE, SECOND_SIDE)))
     workspace = [np.empty((size, width)) for size in (n_nodes, n_nodes, n_nodes, 2)]
     before = run(search_level)(
-        data.keys[column],
+        sorted_line(data, column),
         groups.starts,
         groups.order,
         len(groups.codes),

@@ -96,9 +96,18 @@ def rows_of(line: np.ndarray) -> np.ndarray:
     return ((line >> ROW_SHIFT) & ROW_MASK).astype(np.int64)
 
 
+def sorted_line(data: Data, column: int) -> np.ndarray:
+    """Return the rows of one column as sorted keys, which are made from the codes if the column has few."""
+    if data.is_wide[column]:
+        return np.asarray(data.keys[column])
+    order = np.argsort(data.codes[column], kind="stable")
+    codes = data.codes[column][order].astype(np.uint64)
+    return (codes << np.uint64(CODE_SHIFT)) | (order.astype(np.uint64) << np.uint64(ROW_SHIFT))
+
+
 def lines_of(data: Data) -> np.ndarray:
     """Return the sorted columns of all rows."""
-    return data.keys[: len(data.n_codes)]
+    return np.array([sorted_line(data, column) for column in range(len(data.n_codes))])
 
 
 def select_lines(lines: np.ndarray, taken: np.ndarray) -> np.ndarray:

@@ -129,7 +129,7 @@ def enter_node(work, node, numbers):
         enter_several(work, node)
         return
     if work.criterion == ABSOLUTE_ERROR:
-        prepare_medians(work, lo, hi)
+        prepare_medians(work, work.numbers, ZERO, lo, hi)
 
 
 @kernel
@@ -246,7 +246,8 @@ def divide(work, node, numbers, extras):
     n_missing = work.sizes[n_children]
     divide_rows(work, node)
     if work.target_line >= 0:
-        divide_line(work, node, work.target_line)
+        for target in range(work.n_outputs):
+            divide_line(work, node, work.target_line + target)
     first = work.n_nodes
     work.node_first_child[node] = first
     end = place_branches(work, node) if n_missing > 0 else work.node_hi[node]
@@ -272,7 +273,7 @@ def divide(work, node, numbers, extras):
     binary = work.node_kind[node] != MULTIWAY_SPLIT
     if work.n_missing_here == 0 and binary and work.strategy != SURROGATE and not spreads(work):
         # No row decides which side is better for missing values, so they go to the heavier one.
-        work.node_missing[node] = 0 if work.node_weight[first] >= work.node_weight[first + 1] else 1
+        work.node_missing[node] = 0 if work.node_weight[first] > work.node_weight[first + 1] else 1
     work.n_positions = max(work.n_positions, end)
     return first
 

@@ -132,7 +132,7 @@ def rate_queue(work, column, n_sides, known_rows, sided):
     for left in range(NO_ROWS, n_sides, FOUR_SIDES if sided else TWO_SIDES):
         right = left + ONE
         gain = base - (impurities[left] + impurities[right])
-        to_left = weights[left] >= weights[right]
+        to_left = weights[left] > weights[right]
         if sided:
             gain, to_left = better_way(work, left, gain, known_rows)
         if gain > floor:
@@ -147,7 +147,7 @@ def better_way(work, place, gain_left, known_rows):
     left, right = place + TWO_SIDES, place + TWO_SIDES + ONE
     gain_right = work.base - (impurities[left] + impurities[right])
     left_rows = work.cut_codes[left]
-    heavier = weights[left] >= weights[place + ONE]
+    heavier = weights[left] > weights[place + ONE]
     return choose_side(work, gain_left, gain_right, left_rows, known_rows - left_rows, heavier)
 
 
@@ -436,7 +436,7 @@ def rate_cuts_between(work, keys, column, n_cuts, known_weight):
     for i in range(ONE, n):
         previous, code = code_of(keys[i - ONE]), code_of(keys[i])
         if previous != code and i + more >= margin and n - i + more >= margin:
-            gain, to_left = base - (before[cut] + after[other]), weight_before[cut] >= known_weight - weight_before[cut]
+            gain, to_left = base - (before[cut] + after[other]), weight_before[cut] > known_weight - weight_before[cut]
             if sided:
                 gain_left, gain_right = (
                     base - (before_with[cut] + after[other]),

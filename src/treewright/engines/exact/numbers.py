@@ -77,7 +77,7 @@ def rate_squared(work, column, previous, code, left, missing, rows, base, floor)
     left_rows, right_rows = rows
     margin, n_missing = work.min_samples_leaf, work.n_missing
     right_weight, right_sum = work.weight - missing_weight - left_weight, -missing_sum - left_sum
-    to_left = left_weight >= right_weight
+    to_left = left_weight > right_weight
     if leaves_missing_out(work):
         gain = squared_gain(left_sum, left_weight, right_sum, right_weight) - base
         allowed = min(left_rows, right_rows) >= margin
@@ -300,7 +300,7 @@ def rate_position(work, n_groups, j, left_rows):
     """
     left_weight = work.weight_before[j]
     right_weight = work.weight_before[n_groups - 1] - left_weight
-    heavier = left_weight >= right_weight
+    heavier = left_weight > right_weight
     right_rows = work.hi - work.lo - work.n_missing - left_rows
     margin = work.min_samples_leaf
     if not takes_a_side(work):
@@ -387,7 +387,7 @@ def impurity_with(work, keys, n_groups, chosen, others, missing_to):
 @kernel
 def rate_moments(work, keys, n_groups, column, chosen, others, chosen_rows, lighter_first):
     """Rate the split into the chosen groups and the others, given the moments of both."""
-    heavier = chosen[0] >= others[0]
+    heavier = chosen[0] > others[0]
     other_rows = work.hi - work.lo - work.n_missing - chosen_rows
     if not takes_a_side(work):
         missing_to = TWO if work.n_missing > 0 else ZERO

@@ -26,7 +26,13 @@ from treewright.engines.exact.level_search import (
     best_level_split,
     node_impurity,
 )
-from treewright.engines.exact.level_surrogates import find_level_surrogates, gather_level_surrogates, lines_of, rows_of
+from treewright.engines.exact.level_surrogates import (
+    find_level_surrogates,
+    gather_level_surrogates,
+    lines_of,
+    rows_of,
+    sorted_line,
+)
 from treewright.engines.exact.levels import Entries, Level, LevelSplit
 from treewright.engines.exact.workspace import Data, Recipe
 from treewright.engines.missing_values import ALL_BRANCHES, EVERY_VALUE, LEAVES_OUT, OWN_BRANCH, SPREADS, SURROGATE
@@ -60,7 +66,6 @@ def grow_oblivious(
         weights=weights,
         n_classes=n_classes,
         grid=grid,
-        all_sorted=True,
         n_threads=n_threads,
         adjusts=recipe.adjusts,
     )
@@ -113,7 +118,7 @@ def divide_level(
 
 def _codes_of(data: Data, column: int) -> np.ndarray:
     """Return the code of each row in one column."""
-    line = data.keys[column]
+    line = sorted_line(data, column)
     codes = np.empty(len(line), dtype=np.int64)
     codes[rows_of(line)] = (line >> CODE_SHIFT).astype(np.int64)
     return codes
@@ -127,7 +132,7 @@ def _side_of_rows(data: Data, split: LevelSplit, codes: np.ndarray) -> np.ndarra
 
 def _heavier_side(data: Data, side: np.ndarray) -> int:
     weight = np.bincount(side, data.weights, minlength=2)
-    return int(weight[1] > weight[0])
+    return int(weight[1] >= weight[0])
 
 
 def _sums_by_side(data: Data, entries: Entries, level: Level, side: np.ndarray, criterion: int) -> np.ndarray:
@@ -147,7 +152,7 @@ def _better_sides(data: Data, entries: Entries, level: Level, side: np.ndarray, 
     """Return the branch of each node in which its missing values (those on side 2) are best; in a tie the heavier."""
     sums = _sums_by_side(data, entries, level, side, criterion)
     weight = sums[:2, :, : data.n_classes or 1].sum(axis=2)
-    branches = np.where(weight[0] >= weight[1], 0, 1)
+    branches = np.where(weight[0] > weight[1], 0, 1)
     workspace = (sums[0], sums[0] + sums[1], sums[2], np.empty((2, sums.shape[2])), np.empty(max(data.n_classes, 1)))
     target = (data.classes, data.numbers, level.means, data.n_classes, criterion)
     for node in np.flatnonzero(sums[2, :, : data.n_classes or 1].any(axis=1)):

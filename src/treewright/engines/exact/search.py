@@ -107,7 +107,7 @@ def measure_numbers(work, lo, hi):
     if work.criterion == POISSON:
         return weight, mean, max(deviance, 0.0), pure
     if work.criterion == ABSOLUTE_ERROR:
-        median, distances = prepare_medians(work, lo, hi)
+        median, distances = prepare_medians(work, work.numbers, ZERO, lo, hi)
         return weight, median, distances, pure
     if work.criterion == OWN:
         work.moments[0], work.moments[1], work.moments[2] = weight, mean, squares

@@ -2,7 +2,8 @@
 
 `targets` has one line per row. A target of numbers is one entry of the line. A target of classes is one entry for each
 class, 1 for the class of the row. The impurity is then a sum over the entries: Gini's index and the entropy of all
-targets are sums over their classes, and the squared error is a sum over the targets.
+targets are sums over their classes, and the squared error is a sum over the targets. The absolute error is computed in
+`several_absolute`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 from treewright.encoding.keys import code_of, row_of
 from treewright.engines.bits import NO, NONE, YES, ZERO, clear
 from treewright.engines.chance import chance_share
-from treewright.engines.criteria import GINI, INFORMATION_GAIN, POISSON, SQUARED_ERROR
+from treewright.engines.criteria import ABSOLUTE_ERROR, GINI, INFORMATION_GAIN, POISSON, SQUARED_ERROR
 from treewright.engines.exact.categories import (
     MAX_EXHAUSTIVE,
     choose_at_random,
@@ -24,6 +25,7 @@ from treewright.engines.exact.categories import (
     sort_groups,
 )
 from treewright.engines.exact.layout import ONE_VS_REST
+from treewright.engines.exact.several_absolute import measure_several_absolute, search_several_absolute
 from treewright.engines.exact.slots import keep_cut, keep_missing_apart, keep_subset, tie_width
 from treewright.engines.exact.thresholds import draw_cut, heavy_enough, takes_a_side
 from treewright.runtime.kernels import kernel
@@ -67,6 +69,8 @@ def measure_several(work, node, targets):
         for k in range(width):
             totals[k] += weights[row] * (targets[row, k] - targets[some, k])
             pure = pure and targets[row, k] == targets[some, k]
+    if criterion == ABSOLUTE_ERROR:
+        return weight, measure_several_absolute(work, node, targets), pure
     spread = 0.0
     for k in range(width):
         mean = targets[some, k] + totals[k] / weight
@@ -97,6 +101,8 @@ def spread_around(work, lo, hi, targets, k, mean):
 @kernel
 def enter_several(work, node):
     """Set the sums of a node: those of its squared error are relative to the means, and cancel."""
+    if work.criterion == ABSOLUTE_ERROR:
+        return
     totals, centre, distribution = work.totals, work.centre, work.node_distribution[node]
     by_mean = work.criterion == SQUARED_ERROR
     for k in range(len(totals)):
@@ -156,7 +162,7 @@ def rate_left(work, left_rows, left_weight, missing_weight):
 
     Returns its gain, whether missing values go left, the rows of its smaller side, and whether it is allowed.
     """
-    heavier = 2.0 * left_weight >= work.weight - missing_weight
+    heavier = 2.0 * left_weight > work.weight - missing_weight
     gain, balance, allowed = rate_one_way(work, left_rows, left_weight, work.n_missing, missing_weight, heavier)
     if not takes_a_side(work):
         return gain, heavier, balance, allowed
@@ -169,6 +175,9 @@ def rate_left(work, left_rows, left_weight, missing_weight):
 @kernel
 def search_several(work, targets, keys, column):
     """Rate the splits of one sorted column that the recipe allows."""
+    if work.criterion == ABSOLUTE_ERROR:
+        search_several_absolute(work, targets, keys, column)
+        return
     missing_weight = begin_several(work, targets, keys)
     known = len(keys) - work.n_missing
     if known > 0 and code_of(keys[0]) != code_of(keys[known - 1]):

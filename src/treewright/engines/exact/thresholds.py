@@ -158,7 +158,7 @@ def rate_sides(work, left_rows):
         left_weight += first[k]
         right_weight += second[k]
     right_rows = work.hi - work.lo - work.n_missing - left_rows
-    heavier = left_weight >= right_weight
+    heavier = left_weight > right_weight
     if takes_a_side(work):
         return rate_with_missing(work, heavier, left_rows, right_rows, left_weight, right_weight)
     gain = gain_of_sides(work, left_weight, right_weight)
@@ -243,7 +243,7 @@ def better_side(work, left_0, left_1, left_rows, right_rows, counted):
             left_0, left_1, right_0 + missing_0, right_1 + missing_1, criterion, counted
         )
     if abs(gain_left - gain_right) <= tie_width(work):
-        to_left = left_0 + left_1 >= right_0 + right_1
+        to_left = left_0 + left_1 > right_0 + right_1
         return gain_left if to_left else gain_right, to_left
     return max(gain_left, gain_right), gain_left > gain_right
 

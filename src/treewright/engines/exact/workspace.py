@@ -87,7 +87,7 @@ class Data(NamedTuple):
     n_classes: int  # 0 for a numeric target
     numbers: Reals  # [row], empty for classes
     targets: Reals2  # [row, entry]: several targets, see `several`; empty for one
-    target_line: int  # the line of `keys` that sorts rows by target, -1 if none
+    target_line: int  # the line of `keys` that sorts rows by target, the first of several targets; -1 if none
     side: Bytes  # [row]: the branch of each row by a binary split
     branch: Indices  # [row]: the branch by a multiway split or a surrogate; empty if there is none
 

@@ -338,7 +338,7 @@ def place_cut(work):
             after = min(after, code if code > np.uint64(cut) else np.uint64(255))
             last = max(last, code)
     if last < np.uint64(255):
-        work.best_missing_left = 2.0 * work.best_weight >= work.weight
+        work.best_missing_left = 2.0 * work.best_weight > work.weight
     if work.random_cuts or np.int64(after) >= work.n_codes[column] or np.int64(after) <= cut + 1:
         return
     point = 0.5 * work.code_values[column, cut] + 0.5 * work.code_values[column, after]

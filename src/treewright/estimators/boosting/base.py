@@ -25,7 +25,7 @@ from treewright.estimators.boosting.rows import Rows
 from treewright.estimators.boosting.scaled_target import for_scaled_target, in_units_of_target
 from treewright.estimators.boosting.shapes import shape_of
 from treewright.estimators.boosting.validation_sets import ValidationSet, read_sets
-from treewright.estimators.callbacks import Steps, TakesCallbacks, followed
+from treewright.estimators.callbacks import MonitoredSteps, Steps, TakesCallbacks, followed
 from treewright.estimators.checkpoints import open_checkpoint
 from treewright.estimators.missing_values import refuse_unseen
 from treewright.estimators.monotonic import read_monotonic_cst
@@ -97,6 +97,7 @@ class Boosting(TakesCallbacks, BoostedLearner):
         init_score: Any = None,
         init_score_val: Any = None,
         eval_set: Any = None,
+        monitor: Any = None,
     ) -> Self:
         """Add trees round by round.
 
@@ -125,12 +126,16 @@ class Boosting(TakesCallbacks, BoostedLearner):
         eval_set : list of (X, y) or None
             Several validation sets, as XGBoost takes them: the last one decides when to stop, and `evals_result_` has
             the figures of all. `sample_weight_val` and `init_score_val` are then lists with an entry per set.
+        monitor : function or None
+            It is called after each round with the number of the round, the model so far, and an empty dict. If it
+            returns True, this round is the last.
         """
         given = read_sets(X_val, y_val, sample_weight_val, init_score_val, eval_set)
         if isinstance(X, ChunkedTable):
             X, y, sample_weight = X.separate(y, sample_weight)
         with followed(self, X, y, sample_weight, name="round") as steps:
-            return self._fit(X, y, sample_weight, init_score, given, steps)
+            followers = steps if monitor is None else MonitoredSteps(self, monitor, steps)
+            return self._fit(X, y, sample_weight, init_score, given, followers)
 
     def _fit(
         self,
@@ -139,7 +144,7 @@ class Boosting(TakesCallbacks, BoostedLearner):
         sample_weight: Any,
         init_score: Any,
         given: list[ValidationSet],
-        steps: Steps | None,
+        steps: Steps | MonitoredSteps | None,
     ) -> Self:
         check_progress(self)
         if self.unseen not in ("as_missing", "error"):
@@ -161,7 +166,7 @@ class Boosting(TakesCallbacks, BoostedLearner):
         sets = [self._read_validation(each, parts, plan, has_start=rows.start is not None) for each in given]
         return self._boost(plan, parts, FitRows(rows, sets[-1] if sets else None, tuple(sets[:-1])), steps)
 
-    def _boost(self, plan: BoostPlan, parts: FittedParts, rows: FitRows, steps: Steps | None) -> Self:
+    def _boost(self, plan: BoostPlan, parts: FittedParts, rows: FitRows, steps: Steps | MonitoredSteps | None) -> Self:
         """Boost, and set the attributes of the fitted model."""
         following = None if steps is None else (steps, parts.keep)
         keeper = self._open_checkpoint(parts, rows, has_callbacks=steps is not None)

@@ -53,6 +53,11 @@ class FittedParts:
         learner.n_estimators_, learner.learning_rate_ = len(forests[0]), plan.recipe.learning_rate
         learner.columns_, learner.target_ = training.columns, training.target
         learner.target_encoding_, learner.data_digest_ = self.target_encoding, training.digest
+        if trees[0]:
+            n_before = len(self.earlier[0]) if self.earlier else 0
+            before = getattr(learner, "_tree_limits", ()) if n_before else ()
+            limits = (n_before, learner.max_depth, learner.min_impurity_decrease)
+            learner._tree_limits = (*(one for one in before if one[0] < n_before), limits)
         return learner
 
 

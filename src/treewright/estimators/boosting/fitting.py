@@ -14,11 +14,12 @@ from treewright.estimators.boosting.early_stopping import no_curves
 from treewright.estimators.boosting.plan import BoostPlan
 from treewright.estimators.boosting.plan_choice import boost_best, choose_plan, choose_plan_on_sample
 from treewright.estimators.boosting.resuming import Choice, ResumedRounds
+from treewright.estimators.boosting.round_log import RoundLog
 from treewright.estimators.boosting.rounds import Boosted, BoostTask
 from treewright.estimators.boosting.rows import Rows
 from treewright.estimators.boosting.shapes import LEAST_FALL, shapes_for, take_shape
 from treewright.estimators.boosting.validation_splits import hold_out
-from treewright.estimators.callbacks import Steps
+from treewright.estimators.callbacks import MonitoredSteps, Steps
 from treewright.estimators.parameters import is_auto, is_real, is_whole, parameter_error, shows_progress
 from treewright.runtime.progress import follow
 from treewright.tree.forest import Forest
@@ -30,7 +31,7 @@ MOST_ROUNDS = 1000
 MOST_ROWS_TO_REFIT = 20_000
 
 # Callbacks, and how a learner keeps trees.
-Following = tuple[Steps, Callable[..., Any]]
+Following = tuple[Steps | MonitoredSteps, Callable[..., Any]]
 
 # The plan of the trees, the trees, and the initial score.
 Fitted = tuple[BoostPlan, Boosted, np.ndarray]
@@ -99,7 +100,11 @@ def boost_more(
 def boost_plans(learner: Any, plans: list[BoostPlan], task: BoostTask) -> tuple[BoostPlan, Boosted]:
     """Boost with each plan, with a progress bar; returns the best plan and its trees."""
     task = replace(task, keep_on_interrupt=bool(learner.keep_on_interrupt))
-    with follow("boosting", len(plans) * task.n_rounds, shows_progress(learner)) as tick:
+    progress = shows_progress(learner)
+    if learner.verbose and plans[0].records_training:
+        # The lines of the rounds take the place of the bar.
+        task, progress = replace(task, log=RoundLog(task.n_rounds, every=learner.verbose > 1)), False
+    with follow("boosting", len(plans) * task.n_rounds, progress) as tick:
         return boost_best(plans, task, tick)
 
 
@@ -163,7 +168,7 @@ class FollowedRounds:
     """The rounds of boosting as callbacks see them: after each there is a learner that can predict."""
 
     learner: Any
-    steps: Steps
+    steps: Steps | MonitoredSteps
     keep: Callable[..., Any]
     initial: np.ndarray
 

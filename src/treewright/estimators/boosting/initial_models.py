@@ -9,7 +9,7 @@ from sklearn.base import clone, is_classifier, is_regressor
 
 from treewright.engines.elementary import log_of
 from treewright.estimators.boosting.losses import LEAST_PROBABILITY, Exponential, Loss, Tweedie
-from treewright.estimators.parameters import is_text, parameter_error
+from treewright.estimators.parameters import is_text
 from treewright.table.selection import open_rows
 
 # Predictions of a loss with a logarithmic link are at least this.
@@ -23,7 +23,12 @@ def fit_initial_model(init: Any, X: Any, y: Any, sample_weight: Any, *, of_class
     kind = "classifier" if of_classes else "regressor"
     is_model = not isinstance(init, type) and hasattr(init, "fit") and hasattr(init, "predict")
     if not is_model or (is_regressor(init) if of_classes else is_classifier(init)):
-        raise parameter_error("init", init, f"a {kind}, 'zero' or None")
+        method, shown = "predict_proba" if of_classes else "predict", repr(init)
+        shown = shown if len(shown) < 80 else type(init).__name__
+        raise ValueError(
+            f"The 'init' parameter of GradientBoosting{kind.capitalize()} must be a str among {{'zero'}}, None or an "
+            f"object implementing 'fit' and '{method}'. It is {shown}; give a {kind}, 'zero' or None"
+        )
     # Imported here because most models need no other library's members.
     from treewright.estimators.meta.preparing import prepared, takes_weights
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from treewright.estimators.base import ClassPredictions, NumberPredictions, Training
 from treewright.estimators.boosting.base import Boosting
-from treewright.estimators.boosting.losses import Loss, LossChoices, ManyOutputs, Tweedie, read_loss
+from treewright.estimators.boosting.losses import Loss, LossChoices, ManyOutputs, Tweedie, function_of, read_loss
 from treewright.estimators.boosting.options import read_targets
 from treewright.estimators.boosting.own_classes import OwnClasses
 from treewright.estimators.chunks import by_chunks
@@ -112,7 +112,8 @@ class GradientBoostingClassifier(ClassPredictions, Boosting):
             # Classes that were declared but have no rows come last.
             place = {name: position for position, name in enumerate(training.classes.tolist())}
             return OwnClasses(
-                self.loss, np.array([place.setdefault(name, len(place)) for name in training.target.classes])
+                function_of(self.loss),
+                np.array([place.setdefault(name, len(place)) for name in training.target.classes]),
             )
         return read_loss(self.loss, LossChoices(n_classes))
 

@@ -464,13 +464,29 @@ LOSSES = {
 }
 
 
+@dataclass(frozen=True, eq=False)
+class DerivativesOf:
+    """A loss object of scikit-learn as a function of scores and targets that returns gradients and hessians."""
+
+    loss: Any
+
+    def __call__(self, scores: np.ndarray, targets: np.ndarray) -> Any:
+        scores, targets = np.ascontiguousarray(scores), np.ascontiguousarray(targets, dtype=np.float64)
+        return self.loss.gradient_hessian(y_true=targets, raw_prediction=scores)
+
+
+def function_of(loss: Any) -> Any:
+    """The function that a loss of the user is called by."""
+    return DerivativesOf(loss) if hasattr(loss, "gradient_hessian") else loss
+
+
 def read_loss(loss: Any, given: LossChoices) -> Loss:
     """The loss of this name, or a function of the user's."""
     n_classes = given.n_classes
     if callable(loss):
         if n_classes > 2:
             raise ValueError(f"a loss of your own is for numbers or two classes, but y has {n_classes}; use 'log_loss'")
-        return Own(loss, of_classes=n_classes > 0)
+        return Own(function_of(loss), of_classes=n_classes > 0)
     names = [name for name, row in LOSSES.items() if row.of_classes == (n_classes > 0)]
     if not isinstance(loss, str) or loss not in names:
         raise parameter_error("loss", loss, f"one of {', '.join(map(repr, names))}, or a function")

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from treewright.encoding.bins import MAX_CODES, Bins, make_codes_by_row
+from treewright.encoding.chunks import is_here
 from treewright.encoding.target_encoding import TargetEncoding, fit_target_encoding
 from treewright.estimators.base import Training
 from treewright.estimators.binning import bin_values, code_columns
@@ -70,7 +71,7 @@ def prepare(
         n_threads=n_threads,
         metrics=read_metrics(learner.eval_metric, training.target, training.classes),
         scoring=read_scoring(learner.scoring, training.target, training.classes),
-        records_training=bool(learner.train_score),
+        records_training=bool(learner.train_score) or (bool(learner.verbose) and is_here(table.codes)),
     )
     # Two classes have a byte for each row.
     kind_of_target = np.uint8 if training.target.is_classes and loss.n_outputs == 1 else np.float64

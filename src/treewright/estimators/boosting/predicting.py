@@ -40,9 +40,10 @@ class BoostedLearner(TableLearner):
 
     @property
     def n_iter_(self) -> int:
-        """The number of rounds."""
+        """The number of rounds that were run: those of the model, and those after the least validation loss."""
         check_is_fitted(self)
-        return int(self.n_estimators_)
+        n_dropped = len(self.validation_loss_) - (self.best_iteration_ or 0)
+        return int(self.n_estimators_ + max(n_dropped, 0))
 
     @property
     def max_features_(self) -> int:
@@ -80,12 +81,15 @@ class BoostedLearner(TableLearner):
         from treewright.estimators.single.trees import DecisionTreeRegressor
 
         check_is_fitted(self)
-        limits: dict[str, Any] = {"max_depth": self.max_depth, "min_impurity_decrease": self.min_impurity_decrease}
+        # Files of earlier versions do not have the limits of each round.
+        parts = getattr(self, "_tree_limits", ()) or ((0, self.max_depth, self.min_impurity_decrease),)
         found = np.empty((self.n_estimators_, len(self.forests_)), dtype=object)
         for output, forest in enumerate(self.forests_):
             for number, tree in enumerate(forest):
                 names = [column.name for column in tree.columns] if hasattr(self, "feature_names_in_") else None
-                member = adopt(DecisionTreeRegressor(**limits), FittedTree(tree), np.empty(0), names, len(tree.columns))
+                _, max_depth, least = [part for part in parts if part[0] <= number][-1]
+                member = DecisionTreeRegressor(max_depth=max_depth, min_impurity_decrease=least)
+                adopt(member, FittedTree(tree), np.empty(0), names, len(tree.columns))
                 found[number, output] = member
         return found
 

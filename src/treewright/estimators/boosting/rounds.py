@@ -16,6 +16,7 @@ from treewright.engines.packed.walk import BLOCK, walk
 from treewright.estimators.boosting.early_stopping import EarlyStopping, no_curves
 from treewright.estimators.boosting.leaf_values import best_leaf_values
 from treewright.estimators.boosting.plan import BoostPlan
+from treewright.estimators.boosting.round_log import RoundLog
 from treewright.estimators.boosting.rows import Rows
 from treewright.estimators.boosting.sampling import draw_by_gradient, draw_columns, draw_rows
 from treewright.estimators.boosting.training_loss import TrainingLoss
@@ -57,6 +58,7 @@ class BoostTask:
     steps: RoundSteps | None = None  # called before and after each round; may end boosting
     keeper: RoundKeeper | None = None
     keep_on_interrupt: bool = False
+    log: RoundLog | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,6 +128,8 @@ class BoostRun:
             is_known = len(self.grown[0]) < len(self.known)
             with defer_interrupts():
                 self._add_round(number, is_known=is_known)
+            if self.task.log is not None and self.rounds.record is not None:
+                self.task.log.write(number - self.task.first_round + 1, self.rounds.record)
             if keeper is not None and not is_known:
                 keeper.end_round(plan, self.grown)
             tick(1, "" if self.stopping is None else self.stopping.progress_note)

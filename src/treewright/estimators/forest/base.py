@@ -55,6 +55,7 @@ from treewright.runtime.progress import Tick, follow
 from treewright.table import Table
 from treewright.table.chunked import ChunkedTable
 from treewright.table.column import Column
+from treewright.table.sparse import SparseValues
 from treewright.table.user_warnings import warn_user
 from treewright.tree import Target
 from treewright.tree.forest import Forest
@@ -77,7 +78,7 @@ _OPTIONAL = ("oob_score_", "oob_decision_function_", "oob_prediction_")
 def rows_for_descent(training: Training, table: BinnedTable | None) -> np.ndarray:
     """The training rows in the form in which they descend through the trees."""
     if table is None:
-        return np.asarray(training.values)
+        return training.values
     codes: Any = table.codes
     return table.codes_by_row if is_here(codes) else BinnedTable(table.bins, codes.gather()).codes_by_row
 
@@ -157,7 +158,8 @@ class ForestLearner(TakesCallbacks, CountedEnsemble, TableLearner):
             plan = replace(plan, seed=checkpoint.seed(plan.seed))
         n_trees = self._count_trees(len(training.y))
         binned = bin_training(training, plan)
-        training = training if binned is not None else training.in_full()
+        if binned is None and not isinstance(training.values, SparseValues):
+            training = training.in_full()
         if binned is None and not training.target.is_classes and not training.target.outputs:
             largest_target(training.y)
         shape, tried = self._choose_shape(training, binned, plan, n_trees, checkpoint, has_trees=earlier is not None)
@@ -508,15 +510,19 @@ class ForestLearner(TakesCallbacks, CountedEnsemble, TableLearner):
         raise NotImplementedError
 
 
-def count_draws(name: str, size: Any, n_rows: int) -> int:
-    """The number of rows to draw, from a number, or a fraction that may be above 1, or None for all."""
+def count_draws(name: str, size: Any, n_rows: int, weights: np.ndarray | None = None) -> int:
+    """The number of rows to draw, from a number, or a fraction that may be above 1, or None for all.
+
+    If rows are drawn by weight, it is a fraction of the sum of the weights.
+    """
     if size is None:
         return n_rows
     wanted = "a whole number of rows, a share of them above 0.0, or None for all"
     if is_whole(size, 1):
         n_draws = int(size)
     elif is_real(size) and not isinstance(size, int) and size > 0.0:
-        n_draws = max(1, round(float(size) * n_rows))
+        total = n_rows if weights is None else float(weights.sum())
+        n_draws = max(1, round(float(size) * total))
     else:
         raise parameter_error(name, size, wanted)
     if n_draws > MOST_DRAWS * n_rows:

@@ -27,6 +27,7 @@ from treewright.estimators.base import Training
 from treewright.estimators.binning import bin_values
 from treewright.estimators.missing_values import refuse_missing
 from treewright.estimators.parameters import Plan
+from treewright.estimators.several import labels_of_outputs
 from treewright.estimators.single.specification import TreeSpec
 from treewright.runtime.forms import choose_compiled_form
 from treewright.runtime.progress import Tick, follow, interruptible
@@ -322,7 +323,11 @@ def weigh_bag(training: Training, counts: np.ndarray, balanced: bool) -> np.ndar
     weights = training.weights * counts
     if not balanced:
         return weights
-    return weights * balancing_factors(training.y, weights, len(training.target.classes))[training.y]
+    factors = [
+        balancing_factors(labels, weights, n_classes)[labels]
+        for labels, n_classes in labels_of_outputs(training.target, training.y)
+    ]
+    return weights * np.prod(factors, axis=0)
 
 
 def bags_of(plan: ForestPlan, n_trees: int, n_rows: int) -> np.ndarray:

@@ -21,7 +21,6 @@ from treewright.estimators.parameters import (
 )
 from treewright.estimators.several import accuracy_of_all, classes_of, shares_of, stacked
 from treewright.estimators.single.trees import DecisionTreeClassifier, DecisionTreeRegressor
-from treewright.tree import Target
 
 
 class ForestClassifier(ClassPredictions, ForestLearner):
@@ -42,10 +41,8 @@ class ForestClassifier(ClassPredictions, ForestLearner):
             raise parameter_error("voting", self.voting, "'soft' or 'hard'")
         return self.voting == "hard"
 
-    def _weigh_classes(self, target: Target, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        if self._balances_bags():
-            return weights
-        return super()._weigh_classes(target, targets, weights)
+    def _class_weight(self) -> Any:
+        return None if self._balances_bags() else self.class_weight
 
     def member_predictions(self, X: Any) -> np.ndarray:
         predictions = super().member_predictions(X)

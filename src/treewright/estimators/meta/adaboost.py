@@ -8,7 +8,15 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, RegressorMixin, clone, is_classifier
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    MetaEstimatorMixin,
+    RegressorMixin,
+    clone,
+    is_classifier,
+    is_regressor,
+)
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from treewright.engines.elementary import exp_of, log_of
@@ -145,7 +153,7 @@ class AdaBoost(NamesExplained, CountedEnsemble, MetaEstimatorMixin, BaseEstimato
         base = self._default() if self.estimator is None else self.estimator
         if not hasattr(base, "fit") or not hasattr(base, "predict"):
             raise parameter_error("estimator", base, "an estimator with fit and predict, or None for a small tree")
-        if is_classifier(base) != is_classifier(self):
+        if is_regressor(base) if is_classifier(self) else is_classifier(base):
             wanted = "classifier" if is_classifier(self) else "regressor"
             raise ValueError(f"estimator is a {type(base).__name__}; {type(self).__name__} boosts a {wanted}")
         return base
@@ -342,15 +350,13 @@ class AdaBoostClassifier(LogProbabilities, ClassifierMixin, AdaBoost):
     def _staged_votes(self, X: Any) -> Iterator[np.ndarray]:
         """The weight for each class minus that against it, divided by the total weight; after each stage."""
         check_is_fitted(self)
-        n_others = max(self.n_classes_ - 1, 1)
-        total = 0.0
-        votes: np.ndarray | None = None
+        n_classes, total = self.n_classes_, 0.0
+        in_favour: np.ndarray | None = None
         for predictions, weight in zip(self._predictions_in_turn(X), self.estimator_weights_, strict=True):
-            votes = np.zeros((len(predictions), self.n_classes_)) if votes is None else votes
-            votes -= weight / n_others
-            votes[np.arange(len(predictions)), predictions] += weight + weight / n_others
+            in_favour = np.zeros((len(predictions), n_classes)) if in_favour is None else in_favour
+            in_favour[np.arange(len(predictions)), predictions] += weight
             total += weight
-            yield votes / total
+            yield (n_classes * (in_favour / total) - 1.0) / (n_classes - 1) if n_classes > 1 else in_favour / total
 
     def _votes(self, X: Any) -> np.ndarray:
         *_, last = self._staged_votes(X)

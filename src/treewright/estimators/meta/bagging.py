@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from copy import copy
+from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn import config_context, get_config
 from sklearn.base import MetaEstimatorMixin, clone, is_classifier, is_regressor
 from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -24,10 +27,18 @@ from treewright.estimators.base import (
     predict_rows,
     read_table,
 )
+from treewright.estimators.chunks import by_chunks
 from treewright.estimators.forest.base import count_draws
-from treewright.estimators.meta.bagging_data import DECLARATIONS, Draws, MemberFrames, TreeRows, for_member
-from treewright.estimators.meta.preparing import takes_sparse
-from treewright.estimators.meta.routing import check_metadata, fit_router, route_to_member
+from treewright.estimators.meta.bagging_data import (
+    DECLARATIONS,
+    Draws,
+    MemberFrames,
+    TreeRows,
+    WeightedDraws,
+    for_member,
+)
+from treewright.estimators.meta.preparing import model_of, takes_sparse
+from treewright.estimators.meta.routing import check_metadata, route_prediction, route_to_member
 from treewright.estimators.parameter_docs import documented
 from treewright.estimators.parameters import (
     check_progress,
@@ -62,6 +73,9 @@ class BaggingLearner(CountedEnsemble, MetaEstimatorMixin, TableLearner):
     # A parameter that random subspaces leave out of their signature.
     warm_start: bool = False
 
+    # The metadata of a prediction, by the method of the members that requests it.
+    _options: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **metadata: Any) -> Self:
         """Fit the members.
 
@@ -72,7 +86,8 @@ class BaggingLearner(CountedEnsemble, MetaEstimatorMixin, TableLearner):
         y : one value per row
             The target.
         sample_weight : one number per row, a single number or None
-            Weight of each row in the samples; a row of weight 0 is left out.
+            A row of weight 2 is drawn as often as two rows. Without replacement, the weights reach the members. A row
+            of weight 0 is left out.
         **metadata
             Handed to the members if they request it, if metadata routing is enabled.
         """
@@ -82,7 +97,9 @@ class BaggingLearner(CountedEnsemble, MetaEstimatorMixin, TableLearner):
         table = read_table(self._reader(base) if reads_once else self, X)
         training = self._read_training(table, y, sample_weight)
         earlier = self._earlier(training)
-        draws = self._draws(*training.values.shape, has_members=bool(earlier))
+        draws = self._draws(training, has_members=bool(earlier))
+        if isinstance(draws, WeightedDraws):
+            training = replace(training, weights=np.ones(len(training.y)))
         source: TreeRows | MemberFrames
         if reads_once:
             source = TreeRows(base, table, training)
@@ -109,7 +126,24 @@ class BaggingLearner(CountedEnsemble, MetaEstimatorMixin, TableLearner):
 
     def get_metadata_routing(self) -> Any:
         """The metadata that the estimator requests."""
-        return fit_router(self, {"estimator": self._base()})
+        base, methods = self._base(), MethodMapping().add(caller="fit", callee="fit")
+        for caller in ("predict", "predict_proba", "predict_log_proba"):
+            if hasattr(self, caller):
+                methods.add(caller=caller, callee="predict_proba" if hasattr(base, "predict_proba") else "predict")
+        if hasattr(base, "decision_function"):
+            methods.add(caller="decision_function", callee="decision_function")
+        return MetadataRouter(owner=self).add(estimator=base, method_mapping=methods)
+
+    def _with_metadata(self, method: str, metadata: Mapping[str, Any]) -> Self:
+        """The model, or a copy whose members get the metadata of a prediction that they request."""
+        if not metadata:
+            return self
+        routed = copy(self)
+        routed._options = route_prediction(self, method, metadata)
+        return routed
+
+    def _options_of(self, method: str) -> Mapping[str, Any]:
+        return self._options.get(method, {})
 
     def _earlier(self, training: Training) -> list[Any]:
         """The members to add to, none without `warm_start`."""
@@ -203,8 +237,10 @@ class BaggingLearner(CountedEnsemble, MetaEstimatorMixin, TableLearner):
         known = base.get_params(deep=False)
         return clone(base).set_params(**{name: getattr(self, name) for name in DECLARATIONS if name in known})
 
-    def _draws(self, n_rows: int, n_columns: int, *, has_members: bool = False) -> Draws:
-        n_drawn = count_draws("max_samples", self.max_samples, n_rows)
+    def _draws(self, training: Training, *, has_members: bool = False) -> Draws:
+        n_rows, n_columns = training.values.shape
+        by_weight = bool(self.replace) and bool((training.weights != training.weights[0]).any())
+        n_drawn = count_draws("max_samples", self.max_samples, n_rows, training.weights if by_weight else None)
         if not self.replace and n_drawn > n_rows:
             raise ValueError(
                 f"max_samples is {n_drawn} of {n_rows} rows, which needs replace=True; give a share up to 1.0"
@@ -221,7 +257,8 @@ class BaggingLearner(CountedEnsemble, MetaEstimatorMixin, TableLearner):
         if not self.replace_features and n_seen == n_columns:
             columns = Bagging()
         seed = self.draws_.seed if has_members else draw_seed(self.random_state)
-        return Draws(seed, n_rows, n_columns, rows, columns)
+        drawn = (seed, n_rows, n_columns, rows, columns)
+        return WeightedDraws(*drawn, training.weights) if by_weight else Draws(*drawn)
 
     def _count_columns(self, n_columns: int) -> int:
         size = self.max_features
@@ -368,15 +405,33 @@ class BaggingClassifier(ClassPredictions, BaggingLearner):
     ) -> None:
         store_parameters(self, locals())
 
+    @by_chunks
+    def predict(self, X: Any, **metadata: Any) -> np.ndarray:
+        """The class of each row: the most likely one, or the one with the least expected cost.
+
+        Metadata goes to the members that request it, if metadata routing is enabled.
+        """
+        return super(BaggingClassifier, self._with_metadata("predict", metadata)).predict(X)
+
+    @by_chunks
+    def predict_proba(self, X: Any, **metadata: Any) -> Any:
+        """The probability of each class for each row, in the order of `classes_`."""
+        return super(BaggingClassifier, self._with_metadata("predict_proba", metadata)).predict_proba(X)
+
+    def predict_log_proba(self, X: Any, **metadata: Any) -> Any:
+        """The natural logarithm of `predict_proba`; minus infinity for a class whose probability is zero."""
+        return super(BaggingClassifier, self._with_metadata("predict_log_proba", metadata)).predict_log_proba(X)
+
     def _check_parameters(self) -> Any:
         if not isinstance(self.voting, str) or self.voting not in ("soft", "hard"):
             raise parameter_error("voting", self.voting, "'soft' or 'hard'")
         return super()._check_parameters()
 
     @available_if(lambda model: hasattr(model._base(), "decision_function"))
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: Any, **metadata: Any) -> np.ndarray:
         """The mean of the members' decision functions, if they have one and were fitted to the same classes."""
         check_is_fitted(self)
+        options = self._with_metadata("decision_function", metadata)._options_of("decision_function")
         if any(len(member.classes_) < len(self.classes_) for member in self.estimators_):
             raise ValueError(
                 "some members were fitted to samples without rows of a class, so that their decision functions "
@@ -385,7 +440,7 @@ class BaggingClassifier(ClassPredictions, BaggingLearner):
         rows = self._open(X)
         pairs = zip(self.estimators_, self.estimators_features_, strict=True)
         scores = [
-            np.asarray(member.decision_function(for_member(member, take_columns(rows, places))))
+            np.asarray(member.decision_function(for_member(member, take_columns(rows, places)), **options))
             for member, places in pairs
         ]
         return np.asarray(np.mean(scores, axis=0))
@@ -411,9 +466,15 @@ class BaggingClassifier(ClassPredictions, BaggingLearner):
         """A member's class probabilities by this model's labels; 0 for a class that its rows did not have."""
         label_of = {name: label for label, name in enumerate(self.target_.classes)}
         if self.voting == "hard" or not hasattr(member, "predict_proba"):
-            named = np.asarray(member.predict(X)).tolist()
+            named = np.asarray(member.predict(X, **self._options_of("predict"))).tolist()
+            strange = [name for name in named if name not in label_of]
+            if strange:
+                raise ValueError(
+                    f"{type(model_of(member)).__name__} predicts {strange[0]!r}, which is none of the classes of y; "
+                    "give an estimator that predicts them"
+                )
             return np.eye(len(label_of))[[label_of[name] for name in named]]
-        shares = np.asarray(member.predict_proba(X))
+        shares = np.asarray(member.predict_proba(X, **self._options_of("predict_proba")))
         predictions = np.zeros((len(shares), len(label_of)))
         predictions[:, [label_of[name] for name in member.classes_.tolist()]] = shares
         return predictions
@@ -463,8 +524,17 @@ class BaggingRegressor(NumberPredictions, BaggingLearner):
     ) -> None:
         store_parameters(self, locals())
 
+    @by_chunks
+    def predict(self, X: Any, **metadata: Any) -> np.ndarray:
+        """The predicted number of each row: the mean of the members' predictions.
+
+        Metadata goes to the members that request it, if metadata routing is enabled.
+        """
+        return super(BaggingRegressor, self._with_metadata("predict", metadata)).predict(X)
+
     def _predict_member(self, member: Any, X: Any) -> np.ndarray:
-        return np.asarray(member.predict(X), dtype=np.float64).reshape(-1, 1)
+        found = member.predict(X, **self._options_of("predict"))
+        return np.asarray(found, dtype=np.float64).reshape(-1, 1)
 
     def member_predictions(self, X: Any) -> np.ndarray:
         return super().member_predictions(X)[:, :, 0]

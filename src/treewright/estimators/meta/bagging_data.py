@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.dummy import DummyClassifier
 from sklearn.pipeline import Pipeline
 
-from treewright.engines.forest.engine import Bagging, bag_of_tree
+from treewright.engines.forest.engine import Bagging, bag_of_tree, bag_seed_of_tree
 from treewright.estimators.base import (
     Training,
 )
@@ -24,6 +24,9 @@ from treewright.table.sparse import in_rows
 
 # Columns are drawn from another random stream than rows.
 COLUMN_STREAM = 0x2545F491
+
+# Rows with whole weights are drawn as copies up to this total weight: 32 MB.
+MOST_COPIES = 1 << 24
 
 # The kinds of columns are declared once, for all members.
 DECLARATIONS = ("categorical_features", "numeric_features")
@@ -48,6 +51,28 @@ class Draws:
         seed = self.seed ^ COLUMN_STREAM
         counts = bag_of_tree(choose_compiled_form(), seed, member, self.columns, self.n_columns)
         return np.repeat(np.arange(self.n_columns), counts)
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedDraws(Draws):
+    """Rows are drawn with replacement, each in proportion to its weight."""
+
+    weights: np.ndarray
+
+    def counts(self, member: int) -> np.ndarray:
+        """How often each row is drawn for a member.
+
+        If all weights are whole, it is drawn from as many copies of each row: a table with these copies next to each
+        other has the same draws.
+        """
+        passed = np.cumsum(self.weights)
+        are_whole = bool((self.weights == np.floor(self.weights)).all())
+        if are_whole and passed[-1] <= MOST_COPIES:
+            bag = bag_of_tree(choose_compiled_form(), self.seed, member, self.rows, int(passed[-1]))
+            return np.add.reduceat(bag.astype(np.int64), (passed - self.weights).astype(np.intp))
+        random = np.random.Generator(np.random.PCG64(int(bag_seed_of_tree(self.seed, member))))
+        places = np.searchsorted(passed, random.random(self.rows.n_draws) * passed[-1], side="right")
+        return np.bincount(np.minimum(places, self.n_rows - 1), minlength=self.n_rows)
 
 
 class TreeRows:
@@ -90,7 +115,7 @@ class MemberFrames:
         if not self.takes_weights and (training.weights != training.weights[0]).any():
             raise ValueError(
                 f"the rows have different weights, but {type(base).__name__} does not support sample_weight; "
-                "leave the weights out, or use another estimator"
+                "set replace=True to draw rows by weight, or use another estimator"
             )
         table = open_table(X)
         kept = None if training.kept is None else np.flatnonzero(training.kept)
@@ -111,12 +136,15 @@ class MemberFrames:
         if not self.takes_weights:
             drawn, weights = np.repeat(np.arange(len(counts)), counts), None
         X, y = for_member(member, take_columns(take_rows(self.X, drawn), places)), self.y[drawn]
-        if self.training.target.is_classes and (y == y[0]).all():
-            # Many classifiers refuse to learn from one class.
-            member = DummyClassifier(strategy="most_frequent")
-            return member.fit(X, y)
         options = take_metadata(self.X, self.metadata, drawn)
-        member.fit(X, y, **options, **({} if weights is None else {"sample_weight": weights}))
+        options |= {} if weights is None else {"sample_weight": weights}
+        try:
+            member.fit(X, y, **options)
+        except ValueError:
+            if not self.training.target.is_classes or (y != y[0]).any():
+                raise
+            # Many classifiers refuse to learn from one class.
+            return DummyClassifier(strategy="most_frequent").fit(X, y)
         return member
 
     def open(self, training: Training) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -24,13 +24,21 @@ from sklearn.utils.validation import _check_feature_names_in
 from treewright.estimators.base import Ensemble
 from treewright.estimators.data_digest import digest_of_frame
 from treewright.estimators.equivalents import NamesExplained
-from treewright.estimators.meta.preparing import PreparedMember, TablePreparer, prepared, takes_sparse, takes_weights
+from treewright.estimators.meta.preparing import (
+    PreparedMember,
+    TablePreparer,
+    model_of,
+    prepared,
+    takes_sparse,
+    takes_weights,
+)
 from treewright.estimators.meta.routing import check_metadata, fit_router, routes_metadata, take_metadata
 from treewright.estimators.parameters import check_progress, shows_progress
 from treewright.estimators.single import CARTClassifier, CARTRegressor
 from treewright.estimators.weights import read_weights
 from treewright.runtime.progress import follow, interruptible
 from treewright.table import read_classes, read_numbers
+from treewright.table.argument_error import ArgumentError, UnsupportedTargetError
 from treewright.table.selection import open_rows
 from treewright.table.source import open_source
 from treewright.table.target import split_target
@@ -94,7 +102,7 @@ class Task:
     X: Any
     y: np.ndarray  # classes in the user's own type, or numbers, or a column of 0 and 1 per label
     classes: np.ndarray  # empty for numbers and labels
-    weights: np.ndarray | None  # None if all are the same
+    weights: np.ndarray | None  # None if there are none
     metadata: Mapping[str, Any]  # for the members that request it
     names: np.ndarray | None
     n_features: int
@@ -182,8 +190,11 @@ class Combination(NamesExplained, Ensemble, MetaEstimatorMixin, _BaseComposition
         check_progress(self)
         check_metadata(self, "fit", metadata, ["sample_weight"])
         self._check_parameters()
+        if self.estimators is not None:
+            self._checked()
         task = self._read(X, y, sample_weight, metadata)
         members = self._members(task)
+        task = self._with_usable_weights(task, members)
         with follow("fitting members", None, shows_progress(self)):
             found = interruptible(lambda: self._fit_members(members, task))
         self._keep(found, [name for name, _ in members], task)
@@ -215,6 +226,11 @@ class Combination(NamesExplained, Ensemble, MetaEstimatorMixin, _BaseComposition
                 )
             classes = numbers
         elif is_classifier(self):
+            if split_target(y) is not None:
+                raise UnsupportedTargetError(
+                    f"Multilabel and multi-output classification is not supported by {type(self).__name__}; "
+                    "give one column of labels"
+                )
             labels, classes = read_classes(y)
             predictions = classes[labels]
         else:
@@ -237,8 +253,7 @@ class Combination(NamesExplained, Ensemble, MetaEstimatorMixin, _BaseComposition
             only = classes.tolist()[0]
             raise ValueError(f"y has one class only, {only!r}, and members need two or more to learn from")
         names = np.array(source.names, dtype=object) if source.named else None
-        is_uneven = bool((weights != weights[0]).any()) or (routes_metadata() and sample_weight is not None)
-        given = weights if is_uneven else None
+        given = None if sample_weight is None and (weights == weights[0]).all() else weights
         return Task(rows, predictions, classes, given, metadata, names, len(source.names), digest)
 
     def _members(self, task: Task) -> Named:
@@ -249,13 +264,24 @@ class Combination(NamesExplained, Ensemble, MetaEstimatorMixin, _BaseComposition
             members = [(name, self._prepared(one)) for name, one in self._checked() if not _is_dropped(one)]
         if not members:
             raise ValueError("All estimators are dropped. At least one is required to be an estimator.")
-        for name, one in members:
-            if task.weights is not None and not routes_metadata() and not takes_weights(one):
-                raise ValueError(
-                    f"the rows have different weights, but the member {name!r} does not support sample_weight; "
-                    "leave the weights out, or drop the member"
-                )
         return members
+
+    def _with_usable_weights(self, task: Task, members: Named) -> Task:
+        """The task with the weights that all members support; equal weights may be left out."""
+        final = getattr(self, "final_estimator", None)
+        models = [*members, *([] if final is None else [("final_estimator", final)])]
+        without = [(name, one) for name, one in models if not takes_weights(one)]
+        if task.weights is None or routes_metadata() or not without:
+            return task
+        if (task.weights == task.weights[0]).all():
+            return replace(task, weights=None)
+        name, one = without[0]
+        kind = type(model_of(one)).__name__
+        where = name if name == "final_estimator" else f"the member {name!r}"
+        raise ArgumentError(
+            f"Underlying estimator {kind} does not support sample weights, but the rows have different ones; "
+            f"leave the weights out, or replace {where}"
+        )
 
     def _prepared(self, estimator: Any) -> Any:
         return prepared(estimator)
@@ -271,12 +297,15 @@ class Combination(NamesExplained, Ensemble, MetaEstimatorMixin, _BaseComposition
                 "tuples, or None for the default members"
             )
         self._validate_names([name for name, _ in given])
-        is_right = is_classifier if is_classifier(self) else is_regressor
         for name, one in given:
-            if not _is_dropped(one) and not is_right(one):
+            if not _is_dropped(one) and not self._can_have(one):
                 wanted = "classifier" if is_classifier(self) else "regressor"
                 raise ValueError(f"the member {name!r} is a {type(one).__name__}, which should be a {wanted}")
         return list(given)
+
+    def _can_have(self, member: Any) -> bool:
+        """Whether an estimator is of a kind that can be a member."""
+        return bool(is_classifier(member) if is_classifier(self) else is_regressor(member))
 
     def _keep(self, found: Any, names: list[str], task: Task) -> None:
         self.__dict__.pop("feature_names_in_", None)

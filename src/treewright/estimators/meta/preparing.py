@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, TransformerMixin, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import get_routing_for_object
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, has_fit_parameter
 
 from treewright.estimators.base import TableLearner
@@ -201,6 +202,21 @@ class TablePreparer(NamesExplained, TransformerMixin, BaseEstimator):
         return tags
 
 
+def _asks_model(method: str) -> Any:
+    """A method of the model for prepared rows; keywords, which are metadata, go to the model."""
+
+    def has_method(member: Any) -> bool:
+        return hasattr(member.steps[-1][1], method)
+
+    def ask(self: Any, X: Any, **options: Any) -> Any:
+        for _, step in self.steps[:-1]:
+            X = step.transform(X)
+        return getattr(self.steps[-1][1], method)(X, **options)
+
+    ask.__name__ = method  # by which scikit-learn recognises it
+    return available_if(has_method)(ask)
+
+
 class PreparedMember(Pipeline):
     """A pipeline of a `TablePreparer` and an estimator, which is handed the weights of rows.
 
@@ -228,6 +244,11 @@ class PreparedMember(Pipeline):
         self._is_fitted = True
         return self
 
+    predict = _asks_model("predict")
+    predict_proba = _asks_model("predict_proba")
+    predict_log_proba = _asks_model("predict_log_proba")
+    decision_function = _asks_model("decision_function")
+
     def __sklearn_is_fitted__(self) -> bool:
         """Whether it is fitted; a model need not have an attribute that shows it."""
         return "_is_fitted" in self.__dict__
@@ -235,6 +256,39 @@ class PreparedMember(Pipeline):
     def get_metadata_routing(self) -> Any:
         """The metadata that the model requests."""
         return get_routing_for_object(self.steps[-1][1])
+
+
+class PositionRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):
+    """A regressor that is fitted to the positions of classes in `classes`; several labels of a row are numbers already.
+
+    >>> from sklearn.linear_model import LinearRegression
+    >>> member = PositionRegressor(LinearRegression(), np.array(["a", "b", "c"]))
+    >>> member.fit([[1.0], [2.0], [3.0]], ["a", "b", "c"]).predict([[2.5]]).round(3)
+    array([1.5])
+    """
+
+    def __init__(self, estimator: Any, classes: Any = None) -> None:
+        self.estimator = estimator
+        self.classes = classes
+
+    def __getattr__(self, name: str) -> Any:
+        """Attributes of the fitted regressor, such as `coef_`."""
+        if name.startswith("_") or "estimator_" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(self.estimator_, name)
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
+        options = params if sample_weight is None else {**params, "sample_weight": sample_weight}
+        positions = y if np.ndim(y) == 2 else np.searchsorted(self.classes, y)
+        self.estimator_ = clone(self.estimator).fit(X, np.asarray(positions, dtype=np.float64), **options)
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        return np.asarray(self.estimator_.predict(X))
+
+    def get_metadata_routing(self) -> Any:
+        """The metadata that the regressor requests."""
+        return get_routing_for_object(self.estimator)
 
 
 def prepared(estimator: Any) -> Any:
@@ -276,6 +330,11 @@ def takes_sparse(estimator: Any) -> bool:
 
 def takes_weights(estimator: Any) -> bool:
     """Whether the weights of rows reach the model."""
-    if isinstance(estimator, PreparedMember):
-        return takes_weights(estimator.steps[-1][1])
-    return bool(has_fit_parameter(estimator, "sample_weight"))
+    return bool(has_fit_parameter(model_of(estimator), "sample_weight"))
+
+
+def model_of(member: Any) -> Any:
+    """The estimator of the user that a member was made of."""
+    while isinstance(member, PreparedMember | PositionRegressor):
+        member = member.steps[-1][1] if isinstance(member, PreparedMember) else member.estimator
+    return member

@@ -39,6 +39,13 @@ def route_to_member(learner: Any, metadata: Mapping[str, Any]) -> dict[str, Any]
     return dict(process_routing(learner, "fit", **metadata).estimator.fit)
 
 
+def route_prediction(learner: Any, method: str, metadata: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """The metadata of a prediction that the estimator of a learner requests, by its method."""
+    check_metadata(learner, method, metadata, [])
+    found = process_routing(learner, method, **metadata).estimator
+    return {callee: dict(options) for callee, options in found.items()}
+
+
 def take_metadata(X: Any, metadata: Mapping[str, Any], rows: np.ndarray) -> dict[str, Any]:
     """The metadata of some rows; values that do not have one entry per row stay what they are."""
     return dict(_check_method_params(X, params=dict(metadata), indices=rows)) if metadata else {}

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import hstack, issparse
-from sklearn.base import ClassifierMixin, RegressorMixin, TransformerMixin
+from sklearn.base import ClassifierMixin, RegressorMixin, TransformerMixin, is_classifier, is_regressor
 from sklearn.ensemble import StackingClassifier as ScikitStack
 from sklearn.ensemble import StackingRegressor as ScikitNumberStack
 from sklearn.linear_model import LogisticRegression, RidgeCV
@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from treewright.estimators.chunks import by_chunks
 from treewright.estimators.meta.combining import Combination, Named, Task, has_labels
-from treewright.estimators.meta.preparing import TablePreparer, prepared
+from treewright.estimators.meta.preparing import PositionRegressor, TablePreparer, prepared
 from treewright.estimators.parameter_docs import documented
 from treewright.estimators.parameters import parameter_error, store_parameters
 from treewright.table import read_classes, read_numbers
@@ -58,8 +58,8 @@ class NamedStack(Passing, ScikitStack):
         if isinstance(self.classes_, list):
             return self._labels_side_by_side(X, predictions)
         coded = [
-            np.searchsorted(self.classes_, predictions) if method == "predict" else predictions
-            for predictions, method in zip(predictions, self.stack_method_, strict=True)
+            np.searchsorted(self.classes_, found) if method == "predict" and is_classifier(member) else found
+            for found, method, member in zip(predictions, self.stack_method_, self.estimators_, strict=True)
         ]
         return super()._concatenate_predictions(self._passing(X), coded)
 
@@ -154,7 +154,8 @@ def _final_has(method: str) -> Any:
 
     def check(model: Any) -> bool:
         final = getattr(model, "final_estimator_", model.final_estimator)
-        return final is None or hasattr(final, method)
+        # What the final estimator raises is the cause of the error.
+        return final is None or bool(getattr(final, method))
 
     return available_if(check)
 
@@ -165,7 +166,8 @@ class StackingClassifier(ClassifierMixin, Stacking):
 
     The final estimator is fitted to out-of-fold predictions: in each of five folds, the members are fitted to the other
     four. The members that predict are fitted to all rows. A row may have several labels: give a target with a column of
-    0 and 1 per label, and members and a final estimator that take it.
+    0 and 1 per label, and members and a final estimator that take it. Members may also be regressors, which are fitted
+    to the positions of the classes in `classes_`.
 
     Examples
     --------
@@ -225,6 +227,14 @@ class StackingClassifier(ClassifierMixin, Stacking):
         labels, classes = read_classes(y)
         return float(super().score(X, classes[labels], sample_weight))
 
+    def _can_have(self, member: Any) -> bool:
+        return super()._can_have(member) or bool(is_regressor(member))
+
+    def _prepared(self, estimator: Any) -> Any:
+        member = super()._prepared(estimator)
+        is_fitted = isinstance(self.cv, str) and self.cv == "prefit"
+        return PositionRegressor(member) if is_regressor(estimator) and not is_fitted else member
+
     def _check_parameters(self) -> None:
         if self.stack_method not in STACK_METHODS:
             raise parameter_error("stack_method", self.stack_method, f"one of {', '.join(map(repr, STACK_METHODS))}")
@@ -244,6 +254,9 @@ class StackingClassifier(ClassifierMixin, Stacking):
             self.classes_ = found.classes_
 
     def _fit_members(self, members: Named, task: Task) -> Any:
+        for _, member in members:
+            if isinstance(member, PositionRegressor):
+                member.set_params(classes=task.classes)
         final = LogisticRegression(max_iter=1000) if self.final_estimator is None else self.final_estimator
         return self._fit_stack(NamedStack(members, final, stack_method=self.stack_method), task)
 

@@ -156,6 +156,7 @@ class VotingClassifier(ClassifierMixin, Voting):
             weights=self._weights_left(),
             flatten_transform=self.flatten_transform,
             n_jobs=self.n_jobs,
+            verbose=bool(self.verbose),
         )
         return votes.fit(task.X, task.y, **task.fit_options())
 
@@ -215,5 +216,5 @@ class VotingRegressor(RegressorMixin, Voting):
         return self.ensemble_.transform(open_rows(X)).T
 
     def _fit_members(self, members: Named, task: Task) -> Any:
-        mean = ScikitMean(members, weights=self._weights_left(), n_jobs=self.n_jobs)
+        mean = ScikitMean(members, weights=self._weights_left(), n_jobs=self.n_jobs, verbose=bool(self.verbose))
         return mean.fit(task.X, task.y, **task.fit_options())

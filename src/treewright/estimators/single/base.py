@@ -11,7 +11,6 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
-from treewright.engines.missing_values import STRATEGIES
 from treewright.estimators.base import ClassPredictions, NumberPredictions, TableLearner
 from treewright.estimators.parameters import (
     CLASS_CRITERIA,
@@ -22,6 +21,7 @@ from treewright.estimators.parameters import (
     columns_to_draw,
     is_auto,
     is_real,
+    is_text,
     parameter_error,
 )
 from treewright.estimators.random_state import check_random, draw_seed
@@ -102,17 +102,13 @@ class TreeLearner(TableLearner):
     def _read_table(self, X: Any) -> Table:
         table = super()._read_table(X)
         is_kept = isinstance(table.values, np.ndarray) or (
-            isinstance(table.values, SparseValues) and self._grows_by_column()
+            isinstance(table.values, SparseValues) and not self._sorts_all_columns()
         )
         return table if is_kept else replace(table, values=in_full(table.values))
 
-    def _grows_by_column(self) -> bool:
-        """Whether growth looks at one column after the other only, so that sparse values need not become dense."""
-        name = self.missing[0] if isinstance(self.missing, tuple | list) and self.missing else self.missing
-        strategy = STRATEGIES.get(name) if isinstance(name, str) else None
-        is_plain = self._spec is TreeSpec and type(self)._specification is TreeLearner._specification
-        is_plain = is_plain and self.prune is None and not self._recipe.get("oblivious", False)
-        return is_plain and strategy is not None and not strategy.imputes
+    def _sorts_all_columns(self) -> bool:
+        """Whether growth needs all columns at once, each sorted, as surrogates of a level do."""
+        return is_text(self.missing, "surrogate") and bool(self._recipe.get("oblivious", False))
 
     def _columns(self) -> tuple[Column, ...]:
         return self.tree_.columns

@@ -15,6 +15,7 @@ from treewright.estimators.single.base import TreeClassifier
 from treewright.estimators.single.c45_specification import C45Spec
 from treewright.estimators.weights import read_weights
 from treewright.table import Table, has_label, take_rows
+from treewright.table.sparse import rows_of
 from treewright.table.user_warnings import warn_user
 
 
@@ -72,6 +73,6 @@ class C45Classifier(TreeClassifier):
         rows = np.flatnonzero(labelled)
         warn_user(f"{len(labelled) - len(rows)} rows without a class are not learned from")
         weights = read_weights(sample_weight, len(labelled))[rows]
-        known = replace(table, values=np.asfortranarray(table.values[rows]))
+        known = replace(table, values=rows_of(table.values, rows))
         training = super()._read_training(known, take_rows(y, rows), weights)
         return replace(training, whole=table.values)

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from treewright.estimators.base import Training
+from treewright.table.sparse import SparseValues
 from treewright.tree import SplitKind, Tree
 
 # Targets between these need no scaling, and the squares of targets above the last one are too large for floats.
@@ -67,8 +69,12 @@ def scales_of_columns(training: Training, least_spread: float) -> np.ndarray:
 
 def with_scaled_columns(training: Training, scales: np.ndarray) -> Training:
     """The training rows with each column times its scale."""
-    whole = None if training.whole is None else training.whole * scales
-    return replace(training, values=np.asfortranarray(training.values * scales), whole=whole)
+
+    def scaled(values: Any) -> Any:
+        return values.scaled(scales) if isinstance(values, SparseValues) else np.asfortranarray(values * scales)
+
+    whole = None if training.whole is None else scaled(training.whole)
+    return replace(training, values=scaled(training.values), whole=whole)
 
 
 def without_scales(tree: Tree, scales: np.ndarray) -> Tree:

@@ -11,7 +11,7 @@ from treewright.engines.missing_values import (
 from treewright.estimators.base import Training
 from treewright.estimators.missing_values import impute, refuse_missing
 from treewright.estimators.parameter_docs import documented
-from treewright.estimators.parameters import check_min_bucket, store_parameters
+from treewright.estimators.parameters import check_min_bucket, is_text, store_parameters
 from treewright.estimators.single.base import TreeClassifier
 from treewright.estimators.single.one_rule_search import best_rule
 from treewright.estimators.single.one_rule_tree import build_tree
@@ -58,6 +58,9 @@ class OneRClassifier(TreeClassifier):
         numeric_features: Any = None,
     ) -> None:
         store_parameters(self, locals())
+
+    def _sorts_all_columns(self) -> bool:
+        return is_text(self.missing, "surrogate")
 
     def _specification(self, seed: int | None = None) -> OneRuleSpec:
         spec = super()._specification(seed)

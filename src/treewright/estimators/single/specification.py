@@ -128,7 +128,7 @@ class TreeSpec:
             training.columns,
             training.values,
             training.target,
-            recipe=plan.recipe(n_rows, n_columns, float(training.weights.sum()))._replace(
+            recipe=plan.recipe(n_rows, n_columns, training.weights)._replace(
                 n_outputs=len(training.target.outputs) or 1
             ),
             weights=training.weights,

@@ -128,7 +128,7 @@ def rate_sides(node: NodeRows, sides: Sides, limited: np.ndarray | None = None) 
 
     `limited` is C4.5's least weight of each side.
     """
-    heavier = node.sums.weight(sides.left) >= node.sums.weight(sides.right)
+    heavier = node.sums.weight(sides.left) > node.sums.weight(sides.right)
     if not (node.takes_a_side and (sides.n_missing > 0).any()):
         return _rate(node, sides, heavier, None, limited)
     to_left = _rate(node, sides, np.ones(len(heavier), bool), True, limited)

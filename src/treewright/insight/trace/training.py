@@ -98,7 +98,7 @@ def read_replay(model: TreeLearner, X: Any, y: Any, sample_weight: Any) -> Repla
         validation=validation,
         rows=rows,
         table=_view(spec, growing, imputed),
-        recipe=spec.plan.recipe(n_rows, n_columns, float(weights.sum())),
+        recipe=spec.plan.recipe(n_rows, n_columns, weights),
         plan=spec.plan,
         pruning=None if tree is model.tree_ else spec.pruning,
         spec=spec,

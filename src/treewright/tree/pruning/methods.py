@@ -179,13 +179,17 @@ def prune_and_raise(tree: Tree, rows: Rows, confidence: float, variant: str = "j
 
     n_rows, n_classes = len(rows.values), len(tree.target.classes)
     widest, depth = int(tree.n_children.max()) + 2, tree.depth + 2
-    n_categories = np.array([len(column.categories) for column in tree.columns], dtype=np.int64)
-    table = (np.ascontiguousarray(rows.values), rows.labels.astype(np.int64))
+    # Only the columns of splits are needed, which of a sparse table are few.
+    used = np.unique(tree.column[tree.column >= 0])
+    place_of = np.append(np.searchsorted(used, np.arange(len(tree.columns))), -1)
+    n_categories = np.array([len(tree.columns[place].categories) for place in used], dtype=np.int64)
+    table = (np.ascontiguousarray(rows.values[:, used], dtype=np.float64), rows.labels.astype(np.int64))
     names = [name for name in GrowingTree._fields if name not in PRUNING_FIELDS]
-    complete = not np.isnan(rows.values[:, np.unique(tree.column[tree.column >= 0])]).any()
+    complete = not np.isnan(table[0]).any()
     capacity = 4 * n_rows
     while True:
         own = {name: np.array(getattr(tree, name)) for name in names}
+        own["column"] = place_of[own["column"]].astype(own["column"].dtype)
         mutable = GrowingTree(
             **{**own, "threshold": tree.threshold + tree.tolerance},
             tree_threshold=own["threshold"],
@@ -204,7 +208,9 @@ def prune_and_raise(tree: Tree, rows: Rows, confidence: float, variant: str = "j
         if choose_form(tree.n_nodes * 64)(run)(
             table, mutable, arena, branches, stack, frames, starts, bounds, np.bool_(complete), np.int64(n_rows)
         ):
-            return _rebuilt(tree, {**{name: getattr(mutable, name) for name in names}, "threshold": own["threshold"]})
+            column = np.append(used, -1)[mutable.column].astype(tree.column.dtype)
+            found = {name: getattr(mutable, name) for name in names}
+            return _rebuilt(tree, {**found, "column": column, "threshold": own["threshold"]})
         capacity *= 2
 
 
