@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial, wraps
+from itertools import pairwise
 from time import monotonic, sleep
 from typing import Any
 
@@ -67,13 +68,13 @@ def call_on_part(part: Any, names: tuple[str, ...], number: int, function: Calla
     return function(part if list(part.columns) == list(names) else part[list(names)], *given)
 
 
-def columns_of_part(part: Any) -> tuple[str, ...]:
-    """The names of the columns of a partition."""
-    if isinstance(part, np.ndarray):
-        if part.ndim != 2:
-            raise ValueError(f"a table has rows and columns, but a block of the array has {part.ndim} dimensions")
-        return tuple(f"x{place}" for place in range(part.shape[1]))
-    return tuple(map(str, part.columns))
+def shape_of_part(part: Any) -> tuple[int, tuple[str, ...]]:
+    """The number of rows of a partition, and the names of its columns; runs on a worker."""
+    if not isinstance(part, np.ndarray):
+        return len(part), tuple(map(str, part.columns))
+    if part.ndim != 2:
+        raise ValueError(f"a table has rows and columns, but a block of the array has {part.ndim} dimensions")
+    return len(part), tuple(f"x{place}" for place in range(part.shape[1]))
 
 
 class DaskTable(ChunkedTable):
@@ -86,13 +87,11 @@ class DaskTable(ChunkedTable):
     @classmethod
     def of(cls, client: Any, parts: Sequence[Any]) -> DaskTable:
         """The table of some futures of frames or arrays."""
-        lengths = gather(client, [client.submit(len, part, pure=False) for part in parts])
-        full = next((place for place, length in enumerate(lengths) if length), None)
-        if full is None:
+        shapes = gather(client, [client.submit(shape_of_part, part, pure=False) for part in parts])
+        full = [(part, length, names) for part, (length, names) in zip(parts, shapes, strict=True) if length]
+        if not full:
             raise ValueError("Found array with 0 sample(s): all partitions of the table are empty.")
-        names = gather(client, [client.submit(columns_of_part, parts[full], pure=False)])[0]
-        kept = [place for place, length in enumerate(lengths) if length]
-        return cls(client, [parts[place] for place in kept], [lengths[place] for place in kept], names)
+        return cls(client, [part for part, _, _ in full], [length for _, length, _ in full], full[0][2])
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -440,7 +439,6 @@ class Gang:
         with Semaphore(max_leases=1, name="treewright-fit"), reports(self.client, self.fit, self.tick):
             try:
                 self._choose_members()
-                self.client.run(add_handler)
                 futures += self._start()
                 return self._watch(futures)
             except lost_errors():
@@ -459,17 +457,22 @@ class Gang:
         A member that waits for others must not occupy the thread that computes their codes.
         """
         client, n_rows = self.client, len(self.rows)
-        work = client.scatter(self.boost, broadcast=True, hash=False)
-        self.kept = [work]  # data is removed from the workers when the client forgets it
         here = [only_on(address) for address in self.addresses]
-        codes, rows = [], []
-        for rank, address in enumerate(self.addresses):
-            first, last = self.edges[rank], self.edges[rank + 1]
-            parts, places = self.codes._between(first, last)
-            codes.append(client.submit(join_codes, parts, places, self.codes.shape[0], **here[rank]))
-            own = self.rows.between(first, last, np.empty((0, 0), np.uint8), None)
-            rows.append(client.scatter(own, workers=[address], hash=False))
-        self.kept += [*codes, *rows]
+        shares = list(pairwise(self.edges))
+        pieces = [self.codes._between(*share) for share in shares]
+        n_columns = self.codes.shape[0]
+        self.kept = codes = [  # data is removed from the workers when the client forgets it
+            client.submit(join_codes, *piece, n_columns, **where) for piece, where in zip(pieces, here, strict=True)
+        ]
+        # The rest is sent while the workers compute the codes.
+        client.run(add_handler)
+        work = client.scatter(self.boost, broadcast=True, hash=False)
+        nothing = np.empty((0, 0), np.uint8)
+        rows = [
+            client.scatter(self.rows.between(*share, nothing, None), workers=[address], hash=False)
+            for share, address in zip(shares, self.addresses, strict=True)
+        ]
+        self.kept = [work, *codes, *rows]
         self._wait_for(codes)
         return [
             client.submit(
