@@ -72,6 +72,8 @@ def translated(theirs: type, ours: type) -> type:
 
     class Shim(type(ours)):  # type: ignore[misc]
         def __call__(cls, *args: Any, **keywords: Any) -> Any:
+            if cls is not shim:  # a class that derives from our learner has its names
+                return super().__call__(*args, **keywords)
             given = inspect.signature(theirs).bind(*args, **keywords).arguments
             found = {}
             for name, value in given.items():
@@ -86,7 +88,7 @@ def translated(theirs: type, ours: type) -> type:
             if "train_score" in own:
                 found["train_score"] = True  # which scikit-learn always records
                 translate_stopping(given, found)
-            return ours(**found) if cls is shim else super().__call__(**found)
+            return ours(**found)
 
         def __instancecheck__(cls, instance: Any) -> bool:
             return isinstance(instance, ours) if cls is shim else super().__instancecheck__(instance)

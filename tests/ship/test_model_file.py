@@ -94,6 +94,17 @@ def test_every_strategy_for_missing_values_is_kept(missing: str) -> None:
     assert predictions(load(save(model)), X) == predictions(model, X)
 
 
+def test_draws_by_weight_and_regressors_of_a_stack_are_kept() -> None:
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    y, weights = (X[:, 0] > 0.0).astype(int), np.arange(40) % 3 + 1
+    bag = treewright.BaggingClassifier(n_estimators=3, random_state=0).fit(X, y, weights)
+    again = load(save(bag))
+    np.testing.assert_array_equal(again.predict_proba(X), bag.predict_proba(X))
+    np.testing.assert_array_equal(again.estimators_samples_, bag.estimators_samples_)
+    stack = treewright.StackingClassifier([("tree", treewright.DecisionTreeRegressor())]).fit(X, y)
+    np.testing.assert_array_equal(load(save(stack)).predict_proba(X), stack.predict_proba(X))
+
+
 def test_categories_of_all_python_types_are_kept() -> None:
     categories = [1, "one", b"\xff", date(2024, 5, 1), 2.5, None, True]
     X = {"mixed": categories * 6, "x": list(range(42))}
