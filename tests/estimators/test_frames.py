@@ -13,6 +13,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+import treewright
 from table_forms import WITH_NAMES, Columns, as_object_array
 from treewright import C45Classifier, DecisionTreeClassifier, DecisionTreeRegressor, OneRClassifier, datasets
 from treewright.table import Frame
@@ -106,6 +107,20 @@ def ordered_tables() -> dict[str, Any]:
         "arrow": pa.table({"size": dictionary}),
         "frame": Frame({"size": words}).declare("size", SIZES, ordered=True),
     }
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("name", ["DecisionTreeRegressor", "RandomForestRegressor", "GradientBoostingRegressor"])
+def test_arrays_that_begin_at_any_byte_give_the_same_model(name: str, order: str) -> None:
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(300, 4)), random.normal(size=300)
+    model = getattr(treewright, name)(random_state=0, max_depth=3).fit(X, y)
+    memory = np.zeros(X.nbytes + 1, np.uint8)[1:]
+    unaligned = np.ndarray(X.shape, X.dtype, memory.data, order=order)
+    unaligned[:] = X
+    assert not unaligned.flags.aligned
+    other = getattr(treewright, name)(random_state=0, max_depth=3).fit(unaligned, y)
+    assert other.predict(unaligned).tolist() == model.predict(X).tolist()
 
 
 def test_ordered_categories_are_cut_in_their_order_in_every_library() -> None:

@@ -200,6 +200,45 @@ def test_codes_that_do_not_fit_into_workers_are_stored_on_their_disks(
     assert sizes == sizes[:1] * 6  # by column and by row, on each of three workers
 
 
+@pytest.mark.slow
+def test_forests_grow_from_mapped_files_of_worker_processes(monkeypatch: Any) -> None:
+    from treewright.scale import stored_codes
+
+    monkeypatch.setattr(stored_codes, "SHARE_FOR_CODES", 0.0)
+    with cluster(2, processes=True) as client:
+        client.run(record_tables)
+        local, other = fit_both(client, "forest", UNEVEN)
+        assert digest_of(other.to_local()) == digest_of(local)
+        for found, left in client.run(recorded_tables).values():
+            assert left == 0
+            assert set(found) == {True}
+
+
+def record_tables() -> None:
+    """Let a worker process map small files, too, and note for each use of a table whether it is in mapped files."""
+    import mmap
+
+    from treewright.scale import storage, stored_codes
+
+    def find(name: str) -> Any:
+        table = found(name)
+        base = table.codes
+        while base is not None and not isinstance(base, mmap.mmap):
+            base = base.obj if isinstance(base, memoryview) else getattr(base, "base", None)
+        stored_codes.found_in_files.append(base is not None)
+        return table
+
+    found = stored_codes.find_table
+    storage.LEAST_STORED_BYTES = 0
+    stored_codes.find_table, stored_codes.found_in_files = find, []
+
+
+def recorded_tables() -> tuple[list[bool], int]:
+    from treewright.scale import stored_codes
+
+    return stored_codes.found_in_files, len(stored_codes._tables)
+
+
 @pytest.mark.parametrize("name", ["forest", "boosting of four classes", "oblivious boosting of counts"])
 def test_data_that_workers_have_spilled_is_used(name: str, three_workers: Client, monkeypatch: Any) -> None:
     from treewright.scale import cluster as module

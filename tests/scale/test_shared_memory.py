@@ -72,6 +72,18 @@ def test_a_listener_accepts_its_processes_and_leaves_no_file_behind() -> None:
     assert connect_to(listener.path, 3, 0.05) is None
 
 
+def test_a_listener_passes_over_connections_that_broke_and_does_not_wait_for_ever() -> None:
+    with Listener(3) as listener:
+        broken = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        broken.connect(listener.path)
+        broken.close()
+        peer = connect_to(listener.path, 1, 0.05)
+        assert sorted(listener.accept(1, 0.05)) == [1]
+        assert peer is not None
+        with pytest.raises(ConnectionError, match="has not connected in time"):
+            listener.accept(1, 0.05)
+
+
 def test_closed_memory_is_returned_to_the_system() -> None:
     before = len(os.listdir("/proc/self/fd"))
     buffer, (one, other) = SendBuffer(), make_pair()

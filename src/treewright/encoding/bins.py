@@ -12,7 +12,7 @@ import numpy as np
 from treewright.encoding.midpoints import midpoints
 from treewright.runtime.forms import Run
 from treewright.runtime.kernels import entry, kernel
-from treewright.runtime.signatures import Bytes, Bytes2, Flags, Input, Reals, Reals2, Wholes
+from treewright.runtime.signatures import CONTIGUOUS_AND_ALIGNED, Bytes, Bytes2, Flags, Input, Reals, Reals2, Wholes
 from treewright.runtime.threads import run_parallel
 from treewright.table.chunked import MAX_SAMPLE, ROWS_FOR_ENDS, sample_of
 from treewright.table.column import Column
@@ -195,7 +195,7 @@ def code_rows(run: Run, bins: Bins, values: np.ndarray, n_threads: int, *, by_co
         line = np.empty(last - first, np.uint8)
         taken = values[first:last] if values.flags.f_contiguous else np.asfortranarray(values[first:last])
         for column in range(n_columns):
-            block = np.ascontiguousarray(taken[:, column], dtype=np.float64)
+            block = np.require(taken[:, column], np.float64, CONTIGUOUS_AND_ALIGNED)
             own = cuts[column] if bins.is_number[column] else np.empty(0)
             write_codes(block, own, int(bins.n_codes[column]), line)
             codes[column, first:last] = line
@@ -211,7 +211,7 @@ def code_by_row(run: Run, bins: Bins, cuts: np.ndarray, values: np.ndarray, n_th
     size = max(1024, min(ROWS_TURNED, -(-n_rows // max(n_threads, 1))))
 
     def code(first: int) -> None:
-        rows = np.ascontiguousarray(values[first : first + size], dtype=np.float64)
+        rows = np.require(values[first : first + size], np.float64, CONTIGUOUS_AND_ALIGNED)
         run(code_block)(rows, cuts, bins.is_number, bins.n_codes, codes, first)
 
     if n_rows <= size:

@@ -20,6 +20,7 @@ from treewright.encoding.ranking import (
     rank_values,
 )
 from treewright.runtime.forms import Run
+from treewright.runtime.signatures import CONTIGUOUS_AND_ALIGNED
 from treewright.runtime.threads import run_parallel
 from treewright.table.column import Column
 
@@ -95,7 +96,7 @@ def rank_table(
     def rank(index: int) -> RankedColumn:
         column = columns[index]
         # Values of a C-ordered table are copied into one contiguous column at a time.
-        numbers_of_column = np.ascontiguousarray(values[:, index])
+        numbers_of_column = np.require(values[:, index], requirements=CONTIGUOUS_AND_ALIGNED)
         if not column.is_categorical and grid is None and not all_sorted:
             quickly = _rank_small_integers(run, column, numbers_of_column, codes[index])
             if quickly is not None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import types
 from collections.abc import Callable, Iterator
-from typing import Annotated, Any, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -49,6 +49,9 @@ Words3 = Annotated[np.ndarray, ("uint64", 3)]
 Reals = Annotated[np.ndarray, REALS]
 Reals2 = Annotated[np.ndarray, ("float64", 2)]
 Reals3 = Annotated[np.ndarray, ("float64", 3)]
+
+# What `numpy.require` needs to know of arrays that entries only read. Arrays of a user may begin at any byte.
+CONTIGUOUS_AND_ALIGNED: tuple[Literal["C"], Literal["A"]] = ("C", "A")
 
 _READ_ONLY = "read only"
 _Array = TypeVar("_Array")

@@ -19,7 +19,14 @@ from treewright.encoding.bins import BinnedTable, Bins
 from treewright.encoding.chunks import CodesElsewhere
 from treewright.engines.boosting.worker_engine import Share, edges_of_shares
 from treewright.scale.exchange import LostWorkerError, WorkerExchange, add_handler, check_wanted, stop_fit
-from treewright.scale.stored_codes import fits_into_workers, limited_memory, store_table
+from treewright.scale.stored_codes import (
+    close_table,
+    fits_into_workers,
+    grow_stored_group,
+    open_table,
+    remove_table,
+    write_part,
+)
 from treewright.table.chunked import ChunkedTable, MakeCodes, split_rows
 
 NEEDS_DASK = "treewright.dask needs Dask; install it with pip install 'treewright[dask]'"
@@ -33,8 +40,8 @@ CHECKS_FOR_WORKERS = 150
 # How long the client waits for the result of a task that is finished, in seconds.
 TIME_FOR_RESULT = 60.0
 
-# Kernels read arrays in words of so many bytes.
-ALIGNMENT = 8
+# No number of an array has more bytes.
+MOST_ALIGNMENT = 8
 
 # How often a fit begins again after workers were lost.
 MOST_ATTEMPTS = 20
@@ -212,28 +219,41 @@ class DaskCodes(CodesElsewhere):
         parts, rows = self._between(0, self.shape[1])
         size = max(1, -(-len(trees) // (TASKS_PER_THREAD * max(sum(threads_of(client).values()), 1))))
         groups = [trees[first : first + size] for first in range(0, len(trees), size)]
+        is_stored, name = not fits_into_workers(client, self.size), uuid.uuid4().hex
 
         def start(places: Sequence[int], sent: Any) -> list[Any]:
-            if fits_into_workers(client, self.size):
+            if not is_stored:
                 table = client.submit(join_table, bins, parts, rows, pure=False)
                 return [client.submit(grow_group, sent, table, groups[place], pure=False) for place in places]
             # Each worker has files of its own, and keeps the groups that it was given.
             threads = [address for address, n_threads in threads_of(client).items() for _ in range(n_threads)]
-            keys = [part.key for part in parts]
-            tables = {
-                address: client.submit(store_table, bins, keys, rows, self.shape[1], **only_on(address))
-                for address in threads
-            }
+            tables = {address: self._store(address, name, bins, parts, rows) for address in set(threads)}
             addresses = [threads[place % len(threads)] for place in places]
             return [
-                client.submit(grow_group, sent, tables[address], groups[place], **only_on(address))
+                client.submit(grow_group_from_file, sent, tables[address], groups[place], **only_on(address))
                 for place, address in zip(places, addresses, strict=True)
             ]
 
         def count(place: int) -> None:
             tick(len(groups[place]))
 
-        return [tree for group in complete(client, grow, start, len(groups), count) for tree in group]
+        try:
+            return [tree for group in complete(client, grow, start, len(groups), count) for tree in group]
+        finally:
+            if is_stored:
+                client.run(remove_table, name, on_error="ignore")
+
+    def _store(
+        self, address: str, name: str, bins: Bins, parts: Sequence[Any], rows: Sequence[np.ndarray | None]
+    ) -> Any:
+        """Submit the tasks that write the codes to files of a worker, part by part; returns the last one."""
+        submit = partial(self.client.submit, **only_on(address))
+        of_part = {id(part): int(length) for part, length in zip(self.parts, self.lengths, strict=True)}
+        lengths = [of_part[id(part)] if taken is None else len(taken) for part, taken in zip(parts, rows, strict=True)]
+        table = submit(open_table, name, bins, self.shape[1])
+        places = zip(parts, rows, np.cumsum([0, *lengths]).tolist(), strict=False)
+        written = [submit(write_part, table, part, taken, first) for part, taken, first in places]
+        return submit(close_table, table, written)
 
     def run(self, function: Callable[..., Any], tick: Callable[..., None]) -> Any:
         client = self.client
@@ -286,7 +306,11 @@ def with_usable_arrays(argument: Any) -> Any:
 def is_usable(buffer: pickle.PickleBuffer) -> bool:
     """Whether kernels take an array in this memory."""
     raw = buffer.raw()
-    return not raw.readonly and np.frombuffer(raw, np.uint8).ctypes.data % ALIGNMENT == 0
+    try:
+        alignment = memoryview(buffer).itemsize
+    except ValueError:  # an array of a type without a code in this protocol, such as moments
+        alignment = MOST_ALIGNMENT
+    return not raw.readonly and np.frombuffer(raw, np.uint8).ctypes.data % alignment == 0
 
 
 def only_on(address: str) -> dict[str, Any]:
@@ -301,8 +325,17 @@ def grow_group(grow: Callable[..., Any], table: BinnedTable, trees: Sequence[int
 
     worker: Any = get_worker()
     task = worker.get_current_task()
-    with limited_memory(table):
-        return grow(table, trees, lambda n_trees: check_wanted(worker, task))
+    return grow(table, trees, lambda n_trees: check_wanted(worker, task))
+
+
+@on_usable_arrays
+def grow_group_from_file(grow: Callable[..., Any], name: str, trees: Sequence[int]) -> Any:
+    """Grow some trees from a table in files of the worker; runs on a worker."""
+    from distributed import get_worker
+
+    worker: Any = get_worker()
+    task = worker.get_current_task()
+    return grow_stored_group(grow, name, trees, lambda n_trees: check_wanted(worker, task))
 
 
 @on_usable_arrays

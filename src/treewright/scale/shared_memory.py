@@ -1,6 +1,6 @@
 """Arrays between processes of one machine: a process writes them into memory that the others map.
 
-A socket tells the others where an array is. The memory has no name, so that nothing is left behind if a process is
+The place of an array is sent through a socket. The memory has no name, so that nothing is left behind if a process is
 killed.
 """
 
@@ -94,7 +94,7 @@ class LocalPeer:
         self.is_gone = False
 
     def announce(self, step: int, first: int, n_bytes: int, descriptor: int | None) -> None:
-        """Tell the other process where an array is; the descriptor is that of new memory."""
+        """Send the other process the place of an array; the descriptor is that of new memory."""
         try:
             header = [HEADER.pack(step, first, n_bytes)]
             socket.send_fds(self.connection, header, [] if descriptor is None else [descriptor])
@@ -116,8 +116,10 @@ class LocalPeer:
             self.is_gone = True
             return None
         for descriptor in descriptors:
-            self.memory = mmap.mmap(descriptor, 0, prot=mmap.PROT_READ)
-            os.close(descriptor)
+            try:
+                self.memory = mmap.mmap(descriptor, 0, prot=mmap.PROT_READ)
+            finally:
+                os.close(descriptor)
         found, first, n_bytes = HEADER.unpack(header)
         if found != step or self.memory is None:
             raise RuntimeError(f"an array of step {found} has arrived at step {step}")
@@ -156,12 +158,24 @@ class Listener:
             self.directory.cleanup()
 
     def accept(self, n_others: int, patience: float) -> dict[int, LocalPeer]:
-        """The connections that other members have requested, by the rank of the member."""
+        """The connections that other members have requested, by the rank of the member.
+
+        Connections that broke at once do not count; a ConnectionError if some do not come in time.
+        """
         found: dict[int, LocalPeer] = {}
-        for _ in range(n_others):
-            assert self.socket is not None
-            connection, _ = self.socket.accept()
-            found[RANK.unpack(connection.recv(RANK.size))[0]] = LocalPeer(connection, patience)
+        assert self.socket is not None
+        self.socket.settimeout(patience)
+        try:
+            while len(found) < n_others:
+                connection, _ = self.socket.accept()
+                peer = LocalPeer(connection, patience)  # limits the time to wait for the rank, too
+                rank = connection.recv(RANK.size)
+                if len(rank) == RANK.size:
+                    found[RANK.unpack(rank)[0]] = peer
+                else:
+                    connection.close()
+        except OSError as error:
+            raise ConnectionError("a worker of this machine has not connected in time") from error
         return found
 
 

@@ -2,12 +2,15 @@
 
 The system keeps as much of a mapped file in memory as there is room for. It counts as memory of the process, and Dask
 ends workers that have too much of it, so that pages are released in time.
+
+The table of a worker is not the result of a task, because Dask would copy it when it spills results to the disk. The
+tasks pass on its name.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -30,6 +33,9 @@ TIME_BETWEEN_CHECKS = 0.1
 
 ADVICE = "set temporary-directory in Dask's configuration to a larger disk"
 
+# By the address of a worker, because several can be in one process, and the name of the table.
+_tables: dict[tuple[str, str], BinnedTable] = {}
+
 
 def fits_into_workers(client: Any, n_codes: int) -> bool:
     """Whether each worker has memory for so many codes."""
@@ -38,26 +44,53 @@ def fits_into_workers(client: Any, n_codes: int) -> bool:
     return all(not limit or BYTES_PER_CODE * n_codes <= SHARE_FOR_CODES * limit for limit in limits)
 
 
-def store_table(bins: Bins, keys: Sequence[Any], rows: Sequence[np.ndarray | None], n_rows: int) -> BinnedTable:
-    """The table in bytes, whose codes are in mapped files; runs on a worker, and fetches one part after the other.
+def open_table(name: str, bins: Bins, n_rows: int) -> str:
+    """Make the files of a table with undefined codes; runs on a worker, and returns the name of the table."""
+    from distributed import get_worker
 
-    `rows` are those taken of each part, None for all.
-    """
-    from distributed import Future, get_worker, worker_client
-
-    storage = Storage(get_worker().local_directory, ADVICE)
+    worker = get_worker()
+    storage = Storage(worker.local_directory, ADVICE)
     codes = storage.allocate((len(bins.n_codes), n_rows), np.uint8)
-    table = BinnedTable(bins, codes, allocate=storage.allocate)
-    first = 0
-    with limited_memory(table), worker_client() as client:
-        for key, taken in zip(keys, rows, strict=True):
-            part: Any = Future(key, client=client).result()
-            part = part if taken is None else part[:, taken]
-            codes[:, first : first + part.shape[1]] = part
-            first += part.shape[1]
+    # The bins may be in memory that kernels do not take.
+    bins = Bins(*(np.array(each) for each in bins))
+    _tables[worker.address, name] = BinnedTable(bins, codes, allocate=storage.allocate)
+    return name
+
+
+def write_part(name: str, part: np.ndarray, rows: np.ndarray | None, first: int) -> None:
+    """Write the codes of a part, or of some of its rows, to the rows of a table from `first` on; runs on a worker."""
+    table = find_table(name)
+    part = part if rows is None else part[:, rows]
     with limited_memory(table):
-        table.codes_by_row  # noqa: B018  # stored now, before several threads need it
-    return table
+        table.codes[:, first : first + part.shape[1]] = part
+
+
+def close_table(name: str, written: Sequence[None]) -> str:
+    """Write the codes row by row, too, when all parts are written; runs on a worker."""
+    del written
+    table = find_table(name)
+    with limited_memory(table):
+        assert len(table.codes_by_row) == table.codes.shape[1]  # computed before several threads need it
+    return name
+
+
+def grow_stored_group(grow: Callable[..., Any], name: str, trees: Sequence[int], tick: Callable[[int], None]) -> Any:
+    """Grow some trees from a stored table; runs on a worker."""
+    table = find_table(name)
+    with limited_memory(table):
+        return grow(table, trees, tick)
+
+
+def find_table(name: str) -> BinnedTable:
+    """The stored table of this worker with a name; a KeyError if the worker is another one than it was."""
+    from distributed import get_worker
+
+    return _tables[get_worker().address, name]
+
+
+def remove_table(name: str, dask_worker: Any) -> None:
+    """Remove a table with its files, which have no name; runs on a worker, which Dask passes."""
+    _tables.pop((dask_worker.address, name), None)
 
 
 @contextmanager

@@ -178,7 +178,7 @@ def describe_chunk(frame: Any, kinds: Kinds, rows: np.ndarray, first_row: int) -
     if not len(frame):
         return None
     source = open_source(frame)
-    if _is_as_it_is(source, kinds):
+    if _is_float_matrix(source, kinds):
         return _describe_matrix(source, rows, first_row)
     read, was_number, empty, picked = [], [], [], []
     whole = np.empty((source.n_rows, len(kinds)), order="F")
@@ -199,7 +199,7 @@ def _is_matrix(source: Source, kinds: Kinds) -> bool:
     return source.matrix is not None and Kind.CATEGORICAL not in kinds
 
 
-def _is_as_it_is(source: Source, kinds: Kinds) -> bool:
+def _is_float_matrix(source: Source, kinds: Kinds) -> bool:
     """Is this one array of floats, which need not be copied?"""
     matrix = source.matrix
     return matrix is not None and matrix.dtype in (np.float64, np.float32) and _is_matrix(source, kinds)
@@ -231,7 +231,7 @@ def read_chunk(frame: Any, columns: tuple[Column, ...], kinds: Kinds) -> np.ndar
     if not len(frame):
         return np.empty((0, len(columns)), order="F")
     source = open_source(frame)
-    if source.matrix is not None and _is_as_it_is(source, kinds):
+    if source.matrix is not None and _is_float_matrix(source, kinds):
         return source.matrix
     values = np.empty((source.n_rows, len(columns)), order="F")
     for place, (column, kind) in enumerate(zip(columns, kinds, strict=True)):

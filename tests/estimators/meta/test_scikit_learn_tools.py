@@ -233,6 +233,21 @@ def test_metadata_of_a_prediction_reaches_the_members_of_bagging(routing: None, 
         getattr(model, method)(X, other=1)
 
 
+def test_metadata_reaches_the_members_that_vote(routing: None) -> None:
+    used: list[Any] = []
+
+    class Voter(LogisticRegression):
+        def predict(self, X: Any, metadata: Any = None) -> Any:
+            used.append(metadata)
+            return super().predict(X)
+
+    member = Voter().set_predict_request(metadata=True)
+    model = tw.BaggingClassifier(member, n_estimators=3, voting="hard", random_state=0).fit(X, y)
+    used.clear()
+    model.predict(X, metadata="m")
+    assert used == ["m"] * 3
+
+
 def test_metadata_of_a_prediction_needs_routing() -> None:
     model = tw.BaggingRegressor(LinearRegression(), n_estimators=2).fit(X, X[:, 0])
     with pytest.raises(ValueError, match=r"predict has no argument 'metadata'.*enable_metadata_routing"):

@@ -159,7 +159,7 @@ def posterior_weights(by_row: np.ndarray, prior: np.ndarray, *, bootstrap: bool 
     relative = by_row - by_row.max(axis=1, keepdims=True)
     total = np.zeros(by_row.shape[1])
     for _ in range(draws):
-        counts = random.standard_exponential(n_rows)
+        counts = -log_of(1.0 - random.random_sample(n_rows))  # of the exponential distribution
         total += _softmax(n_rows / counts.sum() * (counts[:, None] * relative).sum(axis=0) + log_prior)
     return total / draws
 

@@ -127,9 +127,10 @@ class BaggingLearner(CountedEnsemble, MetaEstimatorMixin, TableLearner):
     def get_metadata_routing(self) -> Any:
         """The metadata that the estimator requests."""
         base, methods = self._base(), MethodMapping().add(caller="fit", callee="fit")
+        is_soft = is_classifier(self) and self.voting == "soft" and hasattr(base, "predict_proba")
         for caller in ("predict", "predict_proba", "predict_log_proba"):
             if hasattr(self, caller):
-                methods.add(caller=caller, callee="predict_proba" if hasattr(base, "predict_proba") else "predict")
+                methods.add(caller=caller, callee="predict_proba" if is_soft else "predict")
         if hasattr(base, "decision_function"):
             methods.add(caller="decision_function", callee="decision_function")
         return MetadataRouter(owner=self).add(estimator=base, method_mapping=methods)

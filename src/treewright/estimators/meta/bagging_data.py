@@ -69,7 +69,7 @@ class WeightedDraws(Draws):
         are_whole = bool((self.weights == np.floor(self.weights)).all())
         if are_whole and passed[-1] <= MOST_COPIES:
             bag = bag_of_tree(choose_compiled_form(), self.seed, member, self.rows, int(passed[-1]))
-            return np.add.reduceat(bag.astype(np.int64), (passed - self.weights).astype(np.intp))
+            return np.add.reduceat(bag, (passed - self.weights).astype(np.intp), dtype=np.int64)
         random = np.random.Generator(np.random.PCG64(int(bag_seed_of_tree(self.seed, member))))
         places = np.searchsorted(passed, random.random(self.rows.n_draws) * passed[-1], side="right")
         return np.bincount(np.minimum(places, self.n_rows - 1), minlength=self.n_rows)
