@@ -97,7 +97,7 @@ def intelex() -> Any:
 def compare_forests(rounds: int) -> None:
     X, y = floats(200_000)
     X_train, y_train, X_test, y_test = X[:100_000], y[:100_000], X[100_000:], y[100_000:]
-    ours = RandomForestClassifier(n_estimators=50, n_jobs=THREADS, random_state=0)
+    ours = RandomForestClassifier(50, max_features="sqrt", min_samples_leaf=1, n_jobs=THREADS, random_state=0)
     peers: list[tuple[str, Any]] = [("scikit-learn", ScikitForest(50, n_jobs=THREADS, random_state=0))]
     if intelex() is not None:
         peers.insert(0, ("scikit-learn-intelex", intelex().RandomForestClassifier(50, n_jobs=THREADS, random_state=0)))
