@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from interruption import interrupts_not_ignored
-from treewright.cli.errors import Interrupted, UserError, exit_code_of
+from treewright.cli.errors import Interrupted, UserError, as_user_errors, exit_code_of
 
 Runner = Callable[..., Any]
 
@@ -153,3 +153,9 @@ def test_ctrl_c_ends_with_code_130_and_without_a_traceback(tmp_path: Path, envir
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
     assert (process.returncode, out, err) == (130, "", "treewright: interrupted\n")
+
+
+def test_values_that_are_missing_are_not_an_option() -> None:
+    expected = "^the target has 3 missing values; choose --missing='learned'$"
+    with pytest.raises(UserError, match=expected), as_user_errors():
+        raise ValueError("the target has 3 missing values; choose missing='learned'")

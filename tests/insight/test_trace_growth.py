@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import treewright
 from properties import examples
 from treewright import (
     C45Classifier,
@@ -425,3 +426,11 @@ def test_the_winner_has_its_thresholds_listed_whatever_its_score() -> None:
         listed = [one.column for one in step.candidates if one.thresholds is not None]
         assert listed == [step.winner] or step.winner is None
     assert sum(step.winner is not None for step in steps) >= 4
+
+
+def test_other_rows_than_those_of_a_pruned_tree_are_refused() -> None:
+    """The tree before pruning would be grown from these rows, and is another one."""
+    iris = treewright.datasets.load_iris()
+    model = treewright.CARTClassifier().fit(iris.X, iris.y)
+    with pytest.raises(ValueError, match="not the rows that the model was fitted to: its tree grew from 150 rows"):
+        treewright.trace(model, iris.X[::2], iris.y[::2])

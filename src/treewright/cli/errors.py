@@ -72,7 +72,9 @@ def as_user_errors() -> Iterator[None]:
 def _in_options(sentence: str) -> str:
     """A sentence with options instead of parameters; names in quotes are the user's and stay."""
     for parameter, option in OPTION_OF.items():
-        sentence = re.sub(rf"(?<!['\w]){parameter}(?!['\w])", option, sentence)
+        # Values can be missing, too.
+        after = r"(?= is |=)" if parameter == "missing" else r"(?!['\w])"
+        sentence = re.sub(rf"(?<!['\w]){parameter}{after}", option, sentence)
     sentence = sentence.replace("keep the column as text=", "keep it as categories with text=")
     reading = rf"(?<!['\w])({'|'.join(READING_OPTION_OF)})='([^']*)'"
     return re.sub(reading, lambda found: f"{READING_OPTION_OF[found[1]]} {quote(found[2])}", sentence)

@@ -105,7 +105,8 @@ def read_replay(model: TreeLearner, X: Any, y: Any, sample_weight: Any) -> Repla
         notes=(),
         ccp_alpha=getattr(model, "ccp_alpha_", None),
     )
-    _check_rows(replay, priors is not None)
+    for tree in (model.tree_, replay.tree):
+        _check_rows(tree, replay.training, priors is not None)
     return replace(replay, notes=(*notes, *_notes(replay, model)))
 
 
@@ -127,9 +128,8 @@ def _check_columns(model: TreeLearner, training: Training) -> None:
         )
 
 
-def _check_rows(replay: Replay, has_costs: bool) -> None:
-    """Refuse rows that are not those that the model was fitted to, by the figures of the root."""
-    tree, training = replay.tree, replay.training
+def _check_rows(tree: Tree, training: Training, has_costs: bool) -> None:
+    """Refuse rows that are not those that a tree grew from, by the figures of its root."""
     n_rows, weight = int(tree.rows[0]), float(tree.weight[0])
     own = tree.distribution[0]
     if training.target.is_classes:
